@@ -1,0 +1,1 @@
+"""lcdb_builders."""

@@ -1,0 +1,1 @@
+"""What ships with the package: expected datasets, plans, the papers printed tables."""

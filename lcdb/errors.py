@@ -1,0 +1,95 @@
+"""Every error that lcdb raises on purpose: one root, and the built-in class users would catch.
+
+A message says what happened, what was expected, and what to do next.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "DamagedError",
+    "DatasetError",
+    "FetchError",
+    "FormatVersionError",
+    "ImportRefusedError",
+    "LCDBError",
+    "LabelError",
+    "MissingExtraError",
+    "NotFoundError",
+    "PlanError",
+    "SchemaError",
+    "StorageError",
+    "did_you_mean",
+]
+
+
+class LCDBError(Exception):
+    """Root of all errors that lcdb raises on purpose."""
+
+
+class NotFoundError(LCDBError, FileNotFoundError):
+    """A database, cube, plan or file is not where it was looked for."""
+
+
+class LabelError(LCDBError, KeyError):
+    """A dataset, learner, sampling, split, tuning or metric of that name does not exist."""
+
+    def __str__(self) -> str:
+        """Return the message as it is (KeyError would show its repr)."""
+        return str(self.args[0]) if self.args else ""
+
+
+class PlanError(LCDBError, ValueError):
+    """A plan is malformed, or disagrees with what a database was built with."""
+
+
+class DatasetError(LCDBError, ValueError):
+    """The content of a dataset cannot be used (no classes, non-finite numbers, other checksum)."""
+
+
+class FetchError(LCDBError, OSError):
+    """A dataset could not be had from where it was looked for."""
+
+
+class SchemaError(LCDBError, ValueError):
+    """A dataset in memory or on disk breaks the cube contract."""
+
+
+class FormatVersionError(SchemaError):
+    """A cube was written by a newer version of lcdb than this one."""
+
+
+class DamagedError(LCDBError, OSError):
+    """A file of a database is not what was written."""
+
+
+class StorageError(LCDBError, OSError):
+    """A file could not be written (full disk, permissions); what was published stays whole."""
+
+
+class ImportRefusedError(LCDBError, PermissionError):
+    """A class named in a plan or cube would import code, and that was not allowed."""
+
+
+class MissingExtraError(LCDBError, ImportError):
+    """Something needs an optional part of lcdb that is not installed."""
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """Return ``" Did you mean 'x'?"`` for the closest known name, else the list of known ones.
+
+    Examples
+    --------
+    >>> did_you_mean("LCD", ["LDC", "QDC"])
+    " Did you mean 'LDC'?"
+    >>> did_you_mean("zzz", ["LDC", "QDC"])
+    ' Known: LDC, QDC.'
+    """
+    names = [str(k) for k in known]
+    folded = {k.casefold(): k for k in names}
+    close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.6)
+    if close:
+        return f" Did you mean {folded[close[0]]!r}?"
+    return f" Known: {', '.join(names)}." if names else ""

@@ -1,0 +1,1 @@
+"""JSON Schemas: the contract of plans, manifests and cubes, for any language."""
