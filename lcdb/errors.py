@@ -11,9 +11,12 @@ from collections.abc import Iterable
 __all__ = [
     "DamagedError",
     "DatasetError",
+    "DeterminismError",
+    "FailedBlocksError",
     "FetchError",
     "FormatVersionError",
     "ImportRefusedError",
+    "InterruptedBuildError",
     "LCDBError",
     "LabelError",
     "MissingExtraError",
@@ -27,6 +30,9 @@ __all__ = [
 
 class LCDBError(Exception):
     """Root of all errors that lcdb raises on purpose."""
+
+    #: What the command line exits with: 1 an error, 3 blocks failed, 75 run it again to go on.
+    exit_code = 1
 
 
 class NotFoundError(LCDBError, FileNotFoundError):
@@ -67,6 +73,26 @@ class DamagedError(LCDBError, OSError):
 
 class StorageError(LCDBError, OSError):
     """A file could not be written (full disk, permissions); what was published stays whole."""
+
+    exit_code = 75
+
+
+class InterruptedBuildError(LCDBError, RuntimeError):
+    """A build was asked to stop; everything published stays, and the same command goes on."""
+
+    exit_code = 75
+
+
+class FailedBlocksError(LCDBError, RuntimeError):
+    """A build came to its end, but blocks failed or timed out: `lcdb status` names them."""
+
+    exit_code = 3
+
+
+class DeterminismError(LCDBError, RuntimeError):
+    """The same block was computed twice on like machines, with different numbers."""
+
+    exit_code = 4
 
 
 class ImportRefusedError(LCDBError, PermissionError):
