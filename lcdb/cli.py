@@ -19,9 +19,7 @@ from lcdb.errors import LCDBError, MissingExtraError, did_you_mean
 
 __all__ = ["main"]
 
-EPILOG = (
-    "Exit codes: 0 done, 1 error, 2 wrong use, 3 blocks failed, 75 stopped (run again to go on)."
-)
+EPILOG = "Exit codes: 0 done, 1 error, 2 wrong use, 3 blocks failed, 75 stopped: run it again."
 
 
 class _Parser(argparse.ArgumentParser):
