@@ -1,0 +1,48 @@
+# `make demo` and `make test` need nothing but Python (3.11 or newer) and make.
+PYTHON ?= python3
+VENV ?= .venv
+DEMO ?= demo
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help demo test test-full lint clean
+
+help:
+	@echo "make demo       install, build a real database of iris in $(DEMO)/, show it"
+	@echo "make test       install, lint, type-check, run all tests at reduced counts"
+	@echo "make test-full  the same tests at full counts (an hour or more)"
+	@echo "make lint       formatting, lint and types alone"
+	@echo "make clean      remove the virtual environment and caches (never a database)"
+
+# Two environments' worth of packages in one place: each stamp installs what its target needs.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "lcdb needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.demo: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[build,plot]'
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo
+	$(BIN)/lcdb build demo --out $(DEMO)
+	$(BIN)/lcdb info $(DEMO)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: $(VENV)/.dev lint
+	$(PYTEST) -n 2
+
+test-full: $(VENV)/.dev lint
+	LCDB_FULL=1 $(PYTEST) -n 2
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
