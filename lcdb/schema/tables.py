@@ -1,7 +1,7 @@
-"""The cube contract: dims, labels, codes and variables, in one place.
+"""The tables of the cube contract: dims, labels, codes, variables and attributes, in one place.
 
 Labels are written in one canonical order, whatever the order in which they were built, so that the
-same content gives the same bytes.
+same content gives the same bytes. `schemas/cube.schema.json` says the same for other languages.
 """
 
 from __future__ import annotations
@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 __all__ = [
+    "ATTRIBUTES",
+    "CHOICE_DIMS",
+    "CHOICE_FLAGS",
+    "CUBE_KIND",
     "DIMS",
+    "DRAW_DIMS",
     "FORMAT_VERSION",
     "LEARNERS",
     "METRICS",
@@ -18,13 +23,17 @@ __all__ = [
     "SPLITS",
     "STATUSES",
     "TUNINGS",
+    "UNIT_DIMS",
     "VARIABLES",
+    "Attribute",
     "Metric",
     "Variable",
     "learner_order",
 ]
 
 FORMAT_VERSION = 1
+# Value of the file attribute `cube_kind`: what tells a curve cube from any other netCDF file.
+CUBE_KIND = "curves"
 
 DIMS = ("learner", "sampling", "split", "tuning", "n", "repetition")
 LEARNERS = ("NMC", "LDC", "QDC", "NNC", "LREG", "LSVC", "GSVC", "DT", "RFOR", "ADAB")
@@ -84,6 +93,43 @@ def _variables() -> dict[str, Variable]:
 
 
 VARIABLES: dict[str, Variable] = _variables()
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A global attribute of a cube; text is a netCDF string, an integer is int64."""
+
+    name: str
+    kind: Literal["text", "integer"]
+    doc: str
+    required: bool = True
+
+
+ATTRIBUTES: dict[str, Attribute] = {
+    attribute.name: attribute
+    for attribute in (
+        Attribute("Conventions", "text", "the CF version followed"),
+        Attribute("title", "text", "one line for humans"),
+        Attribute("cube_kind", "text", "always 'curves'"),
+        Attribute("format_version", "integer", "version of this contract"),
+        Attribute("package_version", "text", "version of the package that wrote the cube"),
+        Attribute("dataset_id", "text", "an OpenML id, or a plan's own name for a file"),
+        Attribute("dataset_name", "text", "such as 'iris'"),
+        Attribute("dataset_sha256", "text", "digest of the snapshot's canonical bytes"),
+        Attribute("openml_id", "integer", "where the dataset has one", required=False),
+        Attribute("openml_version", "integer", "where the dataset has one", required=False),
+        Attribute("openml_md5", "text", "of the bytes that OpenML served", required=False),
+        Attribute("n_rows", "integer", "N"),
+        Attribute("n_features", "integer", "d"),
+        Attribute("n_classes", "integer", "K"),
+        Attribute("duplicate_rows", "integer", "rows that repeat an earlier one"),
+        Attribute("imputed_cells", "integer", "cells filled with a median or mode"),
+        Attribute("dropped_rows", "integer", "rows without a target"),
+        Attribute("master_seed", "integer", "the plan's seed"),
+        Attribute("plan", "text", "the plan as JSON with sorted keys"),
+        Attribute("plan_sha256", "text", "digest of `plan`"),
+    )
+}
 
 
 def learner_order(names: set[str]) -> tuple[str, ...]:
