@@ -42,7 +42,7 @@ _ROWS = 256
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def _central_sums(y, n, middle, scale, weights):
-    """Sums of powers 2..4 about the mean and Σ a·y, of (y - middle) · scale."""
+    """Return mean, power sums 2..4 about it, Σ a·y and distinct values of (y - middle)·scale."""
     total = 0.0
     distinct = 1
     for i in range(n):
