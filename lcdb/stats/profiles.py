@@ -69,7 +69,7 @@ def welch_distance(
     Examples
     --------
     >>> welch_distance([[10.0], [9.0], [10.0]], [[1.0], [1.0], [2.0]], 20).round(2).tolist()
-    [[0.0], [6.28], [0.0]]
+    [[0.0], [6.48], [0.0]]
     """
     mean = _signed(mean, direction)
     sd = np.broadcast_to(np.asarray(sd, float), mean.shape)
@@ -108,7 +108,7 @@ def mann_whitney_distance(x: ArrayLike, direction: str = "maximize") -> np.ndarr
     --------
     >>> worse, better = np.arange(30.0), np.arange(30.0) + 10
     >>> mann_whitney_distance([[worse], [better]]).round(1).tolist()
-    [[8.7], [0.0]]
+    [[9.1], [0.0]]
     """
     x = _signed(x, direction)
     mean = x.mean(axis=-1)
