@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import config, njit, types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from lcdb_builders.kernels.jit import kernel
 
 __all__ = ["below", "bootstrap_into", "permute_head", "philox", "uniform"]
 
@@ -59,7 +61,7 @@ else:
 
         return signature, codegen
 
-    @njit(inline="always", nogil=True)
+    @kernel(inline=True)
     def philox(key0, key1, block, n, repetition, lane):
         """Return the four words of one Philox block (block counts from 0)."""
         c0 = np.uint64(block) + np.uint64(1)
@@ -79,18 +81,18 @@ else:
             k1 += W1
         return c0, c1, c2, c3
 
-    @njit(inline="always", nogil=True)
+    @kernel(inline=True)
     def below(word, m):
         """Return the integer in 0..m-1 that a word stands for."""
         return np.int64(_multiply_wide(word, np.uint64(m))[0])
 
-    @njit(inline="always", nogil=True)
+    @kernel(inline=True)
     def uniform(word):
         """Return the float64 in [0, 1) that a word stands for."""
         return (word >> np.uint64(11)) * _TO_UNIT
 
 
-@njit(nogil=True)
+@kernel
 def permute_head(key0, key1, n, repetition, lane, values, head):
     """Fisher-Yates in place: ``values[:head]`` becomes a draw without replacement, in order."""
     size = len(values)
@@ -102,7 +104,7 @@ def permute_head(key0, key1, n, repetition, lane, values, head):
             values[i], values[j] = values[j], values[i]
 
 
-@njit(nogil=True)
+@kernel
 def bootstrap_into(key0, key1, n, repetition, lane, size, out):
     """Fill ``out`` with draws with replacement from 0..size-1."""
     for block in range((len(out) + 3) // 4):
