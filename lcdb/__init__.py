@@ -1,5 +1,61 @@
-"""lcdb."""
+"""Learning curves as distributions: open a database, ask it for curves, analyse them.
+
+Everything but the errors is imported when it is first used, so that `import lcdb` is quick.
+
+Examples
+--------
+>>> import lcdb
+>>> with lcdb.tutorial() as db:
+...     curve = db.curve("iris", "LDC")
+...     0.9 < float(curve.sel(n=100).mean()) <= 1
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from lcdb._version import __version__
+from lcdb.errors import LCDBError
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from lcdb import schema, stats
+    from lcdb.database import Database, open
+    from lcdb.tools import replay
+    from lcdb.tutorial import tutorial
+
+__all__ = [
+    "Database",
+    "LCDBError",
+    "__version__",
+    "open",
+    "replay",
+    "schema",
+    "stats",
+    "tutorial",
+]
+
+# Where a public name lives; a module stands for itself.
+_LAZY = {
+    "Database": "lcdb.database",
+    "open": "lcdb.database",
+    "replay": "lcdb.tools",
+    "schema": "",
+    "stats": "",
+    "tutorial": "lcdb.tutorial",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        msg = f"module 'lcdb' has no attribute {name!r}"
+        raise AttributeError(msg)
+    module = importlib.import_module(_LAZY[name] or f"lcdb.{name}")
+    value = getattr(module, name) if _LAZY[name] else module
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -20,7 +20,9 @@ __all__ = [
     "LCDBError",
     "LabelError",
     "MissingExtraError",
+    "NotBuiltError",
     "NotFoundError",
+    "PartialCurveWarning",
     "PlanError",
     "SchemaError",
     "StorageError",
@@ -47,6 +49,14 @@ class LabelError(LCDBError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+class NotBuiltError(LCDBError, LookupError):
+    """A curve has a place in its cube, but nothing was computed for it: the message says why."""
+
+
+class PartialCurveWarning(UserWarning):
+    """A curve lacks values that it should have: the message gives its status and the reason."""
+
+
 class PlanError(LCDBError, ValueError):
     """A plan is malformed, or disagrees with what a database was built with."""
 
@@ -61,6 +71,9 @@ class FetchError(LCDBError, OSError):
 
 class SchemaError(LCDBError, ValueError):
     """A dataset in memory or on disk breaks the cube contract."""
+
+    #: Every deviation that was found, one line each; the message joins them.
+    problems: tuple[str, ...] = ()
 
 
 class FormatVersionError(SchemaError):

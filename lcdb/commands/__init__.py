@@ -1,3 +1,7 @@
 """Commands that read a database: ``{name: (one line of help, module)}``."""
 
-COMMANDS: dict[str, tuple[str, str]] = {}
+__all__ = ["COMMANDS"]
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "info": ("what a database holds", "lcdb.commands.info"),
+}

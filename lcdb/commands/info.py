@@ -1,0 +1,51 @@
+"""Show what a database holds: datasets, sizes, repetitions, and how many curves are complete."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `lcdb info`."""
+    parser.add_argument("database", metavar="DIR", help="a database directory, or one cube file")
+    parser.add_argument("--json", action="store_true", help="print JSON: one object per dataset")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the overview of a database."""
+    from lcdb import display
+    from lcdb.database import open as open_database
+
+    with open_database(arguments.database) as database:
+        if arguments.json:
+            print(json.dumps(display.as_rows(database), indent=2))
+            return
+        _print_table(str(database.path), *display.table(database))
+        for row in display.as_rows(database):
+            print(f"{row['name']} ({row['dataset']}): {', '.join(row['learner'])}")
+
+
+def _print_table(title: str, columns: list[tuple[str, bool]], rows: list[list[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(
+        title=title,
+        title_justify="left",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    for name, number in columns:
+        table.add_column(name, justify="right" if number else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, 120)  # a pipe has no width to fit
+    console.print(table)

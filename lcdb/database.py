@@ -1,0 +1,356 @@
+"""A database directory as a mapping from dataset to cube: open it, and ask it for curves."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import xarray as xr
+
+from lcdb import display
+from lcdb.cubefile import Header, cube_kind, dask_chunks, open_cube, read_header
+from lcdb.errors import (
+    LabelError,
+    LCDBError,
+    NotBuiltError,
+    NotFoundError,
+    PartialCurveWarning,
+    did_you_mean,
+)
+from lcdb.schema import CUBE_KIND, STATUSES, UNIT_DIMS
+from lcdb.selection import Labels, check_labels, check_metric, positions, take
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Database", "Key", "open"]
+
+#: An OpenML id, or a plan's own name for a file.
+Key = int | str
+
+
+def open(path: str | os.PathLike[str], *, chunks: Any = None) -> Database:
+    """Open a database directory, or one cube file, for reading.
+
+    Only headers are read; arrays are read when they are used. Nothing is written or locked, and
+    nothing beside the cubes is needed.
+
+    Parameters
+    ----------
+    path
+        A directory that ``lcdb build`` made (its cubes are in ``cubes/``), or one ``.nc`` file.
+    chunks
+        None for plain arrays, best for slices. ``"auto"`` for dask arrays of whole curves; a dict
+        from dim to chunk length for others.
+
+    Returns
+    -------
+    Database
+        A mapping from dataset to `xarray.Dataset`; use it in a ``with`` statement, or close it.
+
+    Raises
+    ------
+    NotFoundError, SchemaError, FormatVersionError, DamagedError
+        There is no cube; a file is not one; a newer lcdb wrote it; its bytes are damaged.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     curve = db.curve("iris", "LDC", sampling="random", metric="accuracy")
+    ...     curve.dims
+    ('n', 'repetition')
+    """
+    return Database(path, chunks=chunks)
+
+
+def _cube_files(path: Path) -> list[Path]:
+    """Return the curve cubes of a database directory, or the file itself."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        msg = f"{path} does not exist; expected a database directory or a cube file"
+        raise NotFoundError(msg)
+    folder = path / "cubes"
+    if not folder.is_dir():
+        if (path / "blocks").is_dir() or (path / "snapshots").is_dir():
+            msg = f"{path} holds no cube yet: its build has not ended; 'lcdb build' goes on with it"
+        else:
+            msg = f"{path} is not a database directory: it has no folder 'cubes'"
+        raise NotFoundError(msg)
+    # A name that starts with a dot is a file that is being published.
+    files = sorted(file for file in folder.glob("*.nc") if not file.name.startswith("."))
+    # Cubes of other experiments live in the same folder; a foreign file is refused by its header.
+    curves = [file for file in files if cube_kind(file) in ("", CUBE_KIND)]
+    if not curves:
+        msg = f"{folder} holds no curve cube; 'lcdb build PLAN --out {path}' makes them"
+        raise NotFoundError(msg)
+    return curves
+
+
+def _key(header: Header) -> Key:
+    return int(header.id) if header.id.isdecimal() else header.id
+
+
+class Database(Mapping[Key, xr.Dataset]):
+    """The cubes of one directory, by dataset.
+
+    ``db[61]``, ``db["61"]`` and ``db["iris"]`` are the same `xarray.Dataset`, read lazily.
+
+    Parameters
+    ----------
+    path, chunks
+        As `lcdb.open` takes them.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> db = lcdb.tutorial()
+    >>> "iris" in db, 61 in db, 62 in db
+    (True, True, False)
+    >>> db["iris"].sizes["n"]
+    105
+    >>> db.close()
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, chunks: Any = None) -> None:
+        self.path = Path(path)
+        dask_chunks(chunks)  # a mistake is told now, not at the first use
+        self.chunks = chunks
+        headers = [read_header(file) for file in _cube_files(self.path)]
+        keyed = {_key(header): header for header in headers}
+        order = sorted(keyed, key=lambda key: (isinstance(key, str), key))
+        self._headers = {key: keyed[key] for key in order}
+        self._datasets: dict[Key, xr.Dataset] = {}
+        self._closed = False
+
+    # -- mapping -------------------------------------------------------------------------------
+
+    def __getitem__(self, dataset: object) -> xr.Dataset:
+        """Return the cube of a dataset, by id or name; changing it leaves the database as it is."""
+        return self._dataset(self.resolve(dataset)).copy(deep=False)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._headers)
+
+    def __len__(self) -> int:
+        return len(self._headers)
+
+    def __contains__(self, dataset: object) -> bool:
+        try:
+            self.resolve(dataset)
+        except LabelError:
+            return False
+        return True
+
+    __eq__ = object.__eq__  # two open databases are not compared value by value
+    __hash__ = object.__hash__
+
+    def resolve(self, dataset: object) -> Key:
+        """Return the key of a dataset that is given by id (61, "61") or by name ("iris")."""
+        text = str(dataset)
+        for key in self._headers:
+            if str(key) == text:
+                return key
+        folded = text.casefold()
+        named = [key for key, head in self._headers.items() if head.name.casefold() == folded]
+        if len(named) == 1:
+            return named[0]
+        if named:
+            msg = f"dataset {text!r} is ambiguous: {named} have that name; use the id"
+            raise LabelError(msg)
+        known = [*(head.name for head in self._headers.values()), *self._headers]
+        msg = f"dataset {text!r} is not in {self.path}.{did_you_mean(text, known)}"
+        raise LabelError(msg)
+
+    def _dataset(self, key: Key) -> xr.Dataset:
+        if self._closed:
+            msg = f"the database {self.path} is closed; open it again with lcdb.open"
+            raise LCDBError(msg)
+        if key not in self._datasets:
+            self._datasets[key] = open_cube(self._headers[key].path, self.chunks)
+        return self._datasets[key]
+
+    # -- queries -------------------------------------------------------------------------------
+
+    @property
+    def headers(self) -> Mapping[Key, Header]:
+        """What is known of each cube without reading its arrays."""
+        return MappingProxyType(self._headers)
+
+    def curve(
+        self,
+        dataset: Key,
+        learner: str,
+        *,
+        sampling: str = "additive",
+        split: str = "fixed",
+        tuning: str = "default",
+        metric: str = "accuracy",
+    ) -> xr.DataArray:
+        """Return one curve: a metric by size and repetition, read when it is used.
+
+        Sizes outside the curve's range (a tuned one starts at 10) are NaN. The coordinate
+        `fraction` is n as a share of the largest size, for comparing datasets of different length.
+
+        Raises
+        ------
+        LabelError
+            A name does not exist.
+        NotBuiltError
+            Nothing was computed for this curve: the message gives its status and the reason.
+
+        Warns
+        -----
+        PartialCurveWarning
+            Only a part was computed; what is missing is NaN.
+
+        Examples
+        --------
+        >>> import lcdb
+        >>> with lcdb.tutorial() as db:
+        ...     curve = db.curve(61, "LDC", metric="brier")
+        ...     curve.sizes["n"], curve.attrs["direction"], float(curve.fraction[-1])
+        (105, 'minimize', 1.0)
+        """
+        key = self.resolve(dataset)
+        header = self._headers[key]
+        check_metric(metric)
+        labels = (learner, sampling, split, tuning)
+        index = positions(header, dict(zip(UNIT_DIMS, labels, strict=True)))
+        status = STATUSES[header.status[tuple(index.values())]]
+        if status != "complete":
+            self._incomplete(header, labels, status)
+        return take(self._dataset(key), header, index, metric)
+
+    def _incomplete(self, header: Header, labels: Sequence[str], status: str) -> None:
+        name = f"{header.name} ({header.id}) {'/'.join(labels)}"
+        if status == "partial":
+            msg = f"the curve {name} is partial: values that were not computed are NaN"
+            warnings.warn(msg, PartialCurveWarning, stacklevel=3)
+            return
+        msg = f"the curve {name} has status {status!r}"
+        raise NotBuiltError(msg)
+
+    def select(
+        self,
+        datasets: Key | Sequence[Key] | None = None,
+        *,
+        learner: Labels = None,
+        sampling: Labels = None,
+        split: Labels = None,
+        tuning: Labels = None,
+        metric: str = "accuracy",
+    ) -> dict[Key, xr.DataArray]:
+        """Return the same part of several cubes, as one lazy array per dataset.
+
+        Datasets differ in their sizes, so arrays are not put together here: reduce or select
+        first, then `xarray.concat(..., dim="dataset")`.
+
+        Parameters
+        ----------
+        datasets
+            Ids or names; None for all that hold the labels asked for.
+        learner, sampling, split, tuning
+            One label (the dim goes), several (the dim stays, in that order) or None (all of it).
+        metric
+            One of the four metrics.
+
+        Returns
+        -------
+        dict
+            By dataset. The coordinate `status` says which curves are complete; those that were not
+            built are NaN.
+
+        Examples
+        --------
+        >>> import lcdb
+        >>> import xarray as xr
+        >>> with lcdb.tutorial() as db:
+        ...     curves = db.select(learner=["LDC", "QDC"], sampling="additive", split="fixed",
+        ...                        tuning="default")
+        ...     last = [curve.isel(n=-1).mean("repetition") for curve in curves.values()]
+        ...     xr.concat(last, dim="dataset", coords="minimal", compat="override").sizes["learner"]
+        2
+        """
+        check_metric(metric)
+        where = dict(zip(UNIT_DIMS, (learner, sampling, split, tuning), strict=True))
+        if datasets is None:
+            keys, lenient = list(self), True
+            check_labels(self._headers.values(), where, str(self.path))
+        else:
+            several = [datasets] if isinstance(datasets, int | str) else datasets
+            keys, lenient = [self.resolve(dataset) for dataset in several], False
+        found = {}
+        for key in keys:
+            header = self._headers[key]
+            try:
+                index = positions(header, where, lenient=lenient)
+            except LabelError:
+                if not lenient:
+                    raise
+                continue
+            found[key] = take(self._dataset(key), header, index, metric)
+        return found
+
+    def status(self) -> pd.DataFrame:
+        """Return one row per curve (without metric): its labels and its status.
+
+        Examples
+        --------
+        >>> import lcdb
+        >>> with lcdb.tutorial() as db:
+        ...     table = db.status()
+        >>> list(table.columns)
+        ['dataset', 'name', 'learner', 'sampling', 'split', 'tuning', 'status']
+        """
+        import pandas as pd
+
+        tables = []
+        for key, header in self._headers.items():
+            levels = [header.labels[dim] for dim in UNIT_DIMS]
+            table = pd.MultiIndex.from_product(levels, names=UNIT_DIMS).to_frame(index=False)
+            table.insert(0, "dataset", key)
+            table.insert(1, "name", header.name)
+            table["status"] = pd.Categorical.from_codes(header.status.ravel(), STATUSES)
+            tables.append(table)
+        return pd.concat(tables, ignore_index=True)
+
+    def to_datatree(self) -> xr.DataTree:
+        """Return all cubes as one tree, a node per dataset, lazily.
+
+        Examples
+        --------
+        >>> import lcdb
+        >>> with lcdb.tutorial() as db:
+        ...     tree = db.to_datatree()
+        ...     sorted(tree.children)[-1], tree["61"]["accuracy"].dims[-1]
+        ('61', 'repetition')
+        """
+        nodes = {str(key): self[key] for key in self}
+        return xr.DataTree.from_dict(nodes, name=self.path.name)
+
+    # -- life and looks ------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close every cube; arrays that were handed out open their file again if they have to."""
+        for dataset in self._datasets.values():
+            dataset.close()
+        self._datasets.clear()
+        self._closed = True
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return display.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return display.as_html(self)

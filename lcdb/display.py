@@ -1,0 +1,118 @@
+"""How a database looks: one table, as text, as HTML in a notebook, and as JSON-able rows."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from lcdb.schema import UNIT_DIMS
+
+if TYPE_CHECKING:
+    from lcdb.cubefile import Header
+    from lcdb.database import Database
+
+__all__ = ["as_html", "as_rows", "as_text", "describe", "table"]
+
+#: Columns of the table: heading, and whether it holds numbers. Counts by status come after them.
+_COLUMNS = (
+    ("id", False),
+    ("name", False),
+    ("N", True),
+    ("d", True),
+    ("K", True),
+    ("sizes", True),
+    ("R", True),
+)
+# What is there comes first, and "not built" last: it is the least of the news.
+_STATUSES = ("complete", "partial", "failed", "timed_out", "not_built")
+_STYLE = (
+    "<style>.lcdb-db td,.lcdb-db th{padding:.2em .7em;text-align:left}"
+    ".lcdb-db .num{text-align:right;font-variant-numeric:tabular-nums}"
+    ".lcdb-db caption{caption-side:top;text-align:left;font-weight:bold}</style>"
+)
+
+
+def describe(header: Header) -> dict[str, Any]:
+    """Return what is known of one cube as a JSON-able dict."""
+    sizes = header.sizes
+    return {
+        "dataset": header.id,
+        "name": header.name,
+        "rows": header.rows,
+        "features": header.features,
+        "classes": header.classes,
+        "sizes": {"first": int(sizes[0]), "last": int(sizes[-1]), "count": len(sizes)},
+        "repetitions": header.repetitions,
+        **{dim: list(header.labels[dim]) for dim in UNIT_DIMS},
+        "status": header.counts,
+        "format_version": header.format_version,
+        "file": str(header.path),
+        "bytes": header.path.stat().st_size,
+    }
+
+
+def as_rows(database: Database) -> list[dict[str, Any]]:
+    """Return `describe` of every cube."""
+    return [describe(header) for header in database.headers.values()]
+
+
+def _sizes(sizes: dict[str, int]) -> str:
+    ends = f"{sizes['first']}..{sizes['last']}"
+    gapless = sizes["count"] == sizes["last"] - sizes["first"] + 1
+    return ends if gapless else f"{ends} ({sizes['count']})"
+
+
+def table(database: Database) -> tuple[list[tuple[str, bool]], list[list[str]]]:
+    """Return the columns (heading, is it a number) and the rows of the overview.
+
+    Curves are counted by status; a status that no curve has gets no column.
+    """
+    facts = as_rows(database)
+    told = [name for name in _STATUSES if any(row["status"][name] for row in facts)]
+    columns = [*_COLUMNS, *((name.replace("_", " "), True) for name in told)]
+    rows = []
+    for row in facts:
+        cells = [row["dataset"], row["name"], row["rows"], row["features"], row["classes"]]
+        cells += [_sizes(row["sizes"]), row["repetitions"], *(row["status"][n] for n in told)]
+        rows.append([str(cell) for cell in cells])
+    return columns, rows
+
+
+def _title(database: Database) -> str:
+    count = len(database)
+    return f"lcdb.Database {str(database.path)!r}: {count} dataset{'' if count == 1 else 's'}"
+
+
+def as_text(database: Database) -> str:
+    """Return the overview as aligned text."""
+    columns, rows = table(database)
+    lines = [[name for name, _ in columns], *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = [
+        "  ".join(
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, (_, number) in zip(line, widths, columns, strict=True)
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([_title(database), *text])
+
+
+def as_html(database: Database) -> str:
+    """Return the overview as an HTML table."""
+    columns, rows = table(database)
+
+    def line(tag: str, cells: list[str]) -> str:
+        parts = (
+            f"<{tag}{' class=num' if number else ''}>{escape(cell)}</{tag}>"
+            for cell, (_, number) in zip(cells, columns, strict=True)
+        )
+        return f"<tr>{''.join(parts)}</tr>"
+
+    head = line("th", [name for name, _ in columns])
+    body = "".join(line("td", row) for row in rows)
+    caption = f"<caption>{escape(_title(database))}</caption>"
+    return (
+        f"{_STYLE}<table class='lcdb-db'>{caption}"
+        f"<thead>{head}</thead><tbody>{body}</tbody></table>"
+    )

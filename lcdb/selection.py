@@ -1,0 +1,89 @@
+"""From labels to arrays: the part of a cube that is asked for, or why it cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+
+from lcdb.cubefile import Header
+from lcdb.errors import LabelError, did_you_mean
+from lcdb.schema import LEARNERS, METRICS, SAMPLINGS, SPLITS, STATUSES, TUNINGS, UNIT_DIMS
+
+__all__ = ["Labels", "Where", "check_labels", "check_metric", "positions", "take"]
+
+#: One label (its dim goes), several (the dim stays, in this order), or None: all there are.
+Labels = str | Sequence[str] | None
+#: Labels by unit dim.
+Where = Mapping[str, Labels]
+
+_CANONICAL = dict(zip(UNIT_DIMS, (LEARNERS, SAMPLINGS, SPLITS, TUNINGS), strict=True))
+
+
+def _unknown(dim: str, label: object, known: Sequence[str], where: str) -> LabelError:
+    # A name of the contract is no slip of the pen: say what is there instead of guessing.
+    right = label in _CANONICAL[dim]
+    hint = f" It holds: {', '.join(known)}." if right else did_you_mean(label, known)
+    return LabelError(f"{dim} {str(label)!r} is not in {where}.{hint}")
+
+
+def _as_list(labels: Labels) -> list[str]:
+    if labels is None:
+        return []
+    return [labels] if isinstance(labels, str) else list(labels)
+
+
+def check_metric(metric: str) -> None:
+    """Raise LabelError unless a metric of that name exists."""
+    if metric not in METRICS:
+        msg = f"metric {str(metric)!r} does not exist.{did_you_mean(metric, METRICS)}"
+        raise LabelError(msg)
+
+
+def check_labels(headers: Iterable[Header], where: Where, place: str) -> None:
+    """Raise LabelError for a label that none of the cubes has."""
+    cubes = list(headers)
+    for dim, labels in where.items():
+        known = list(dict.fromkeys(label for cube in cubes for label in cube.labels[dim]))
+        for label in _as_list(labels):
+            if label not in known:
+                raise _unknown(dim, label, known, place)
+
+
+def positions(header: Header, where: Where, *, lenient: bool = False) -> dict[str, int | list[int]]:
+    """Return the positions of labels along the unit dims, as `isel` takes them.
+
+    With `lenient`, labels of a list that this cube lacks are left out as long as one remains.
+    """
+    place = f"cube {header.id} ({header.name})"
+    found: dict[str, int | list[int]] = {}
+    for dim, labels in where.items():
+        known = header.labels[dim]
+        wanted = _as_list(labels)
+        there = [label for label in wanted if label in known]
+        if len(there) < len(wanted) and not (lenient and there):
+            missing = next(label for label in wanted if label not in known)
+            raise _unknown(dim, missing, known, place)
+        if isinstance(labels, str):
+            found[dim] = known.index(labels)
+        elif labels is not None:
+            found[dim] = [known.index(label) for label in there]
+    return found
+
+
+def take(
+    dataset: xr.Dataset, header: Header, index: Mapping[str, int | list[int]], metric: str
+) -> xr.DataArray:
+    """Return a part of one metric, lazily, with coordinates `fraction`, `status` and `dataset`."""
+    array = dataset[metric].isel(index)
+    codes = xr.DataArray(header.status, dims=UNIT_DIMS).isel(index)
+    fraction = header.sizes / header.largest_size
+    attrs = {"long_name": "training set size as a share of the largest", "units": "1"}
+    array = array.assign_coords(
+        fraction=("n", fraction, attrs),
+        status=(codes.dims, np.array(STATUSES)[codes.values]),
+        dataset=header.id,
+    )
+    array.attrs["dataset_name"] = header.name
+    return array

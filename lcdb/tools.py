@@ -1,0 +1,31 @@
+"""Functions that need the builder, found through an entry point so that reading never needs it."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Any
+
+from lcdb.errors import MissingExtraError
+
+__all__ = ["replay"]
+
+
+def _tool(name: str) -> Any:
+    """Return what is registered under a name in the entry point group ``lcdb.tools``."""
+    hint = f"lcdb.{name} needs the builder: pip install 'lcdb-plusplus[build]'"
+    for point in entry_points(group="lcdb.tools", name=name):
+        try:
+            return point.load()
+        except ModuleNotFoundError as error:
+            msg = f"{hint} ({error.name} is not installed)"
+            raise MissingExtraError(msg) from error
+    raise MissingExtraError(hint)
+
+
+def replay(*args: Any, **kwargs: Any) -> Any:
+    """Compute one cell again, alone: rows, fitted reference estimator, scores beside the stored.
+
+    The arguments are those of `lcdb_builders.replay.replay`: an open database, then dataset,
+    learner, sampling, split, n and repetition.
+    """
+    return _tool("replay")(*args, **kwargs)

@@ -1,0 +1,32 @@
+"""A small real database that ships with the package."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from lcdb.database import Database
+
+__all__ = ["tutorial"]
+
+
+def tutorial(*, chunks: Any = None) -> Database:
+    """Open the database that ships with the package, as `lcdb.open` opens any other.
+
+    It was built with ``lcdb build tutorial``: two datasets, default and untuned learners, three
+    samplings, fixed and varying test sets. Nothing is copied or fetched.
+
+    Parameters
+    ----------
+    chunks
+        As for `lcdb.open`.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     "LDC" in db["iris"].learner
+    True
+    """
+    return Database(Path(str(files("lcdb.data"))) / "tutorial", chunks=chunks)
