@@ -87,9 +87,8 @@ def p_value(one_minus_w: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """
     one_minus_w = np.asarray(one_minus_w, float)
     if n == 3:
-        w = np.clip(1.0 - one_minus_w, 0.75, 1.0)
-        p = np.clip(6.0 / math.pi * (np.arcsin(np.sqrt(w)) - math.asin(math.sqrt(0.75))), 0.0, 1.0)
-        p = np.where(np.isnan(one_minus_w), np.nan, p)
+        # 6/π (asin √W - asin √¾), with the digits that 1 - W has and W has not.
+        p = np.clip(1.0 - 6.0 / math.pi * np.arcsin(np.sqrt(np.clip(one_minus_w, 0, 0.25))), 0, 1)
         with np.errstate(divide="ignore"):
             return p, np.log(p)
     with np.errstate(divide="ignore", invalid="ignore"):
