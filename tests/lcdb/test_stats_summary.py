@@ -50,7 +50,9 @@ def test_agreement_with_scipy():
             skew_p = stats.skewtest(x).pvalue
             kurt_p = stats.kurtosistest(x).pvalue
         worst["w"] = max(worst["w"], abs(ours["shapiro_w"] - w))
-        worst["p"] = max(worst["p"], abs(ours["shapiro_p"] - p))
+        # With 3 equidistant values p = 1 - 6/π asin √(1 - W) turns one rounding of W into 1e-8.
+        if len(x) > 3 or w < 1 - 1e-12:
+            worst["p"] = max(worst["p"], abs(ours["shapiro_p"] - p))
         assert np.isfinite(ours["dagostino_k2"]) == (len(x) >= 8)
         # SciPy's fourth moments overflow at 1e100; a skewness of 0 is apart.
         if np.isfinite(k2) and stats.skew(x) != 0:
