@@ -21,7 +21,7 @@ def cdf(x: np.ndarray, at: np.ndarray) -> np.ndarray:
     at = np.asarray(at)
     rows = ordered.reshape(-1, ordered.shape[-1])
     found = np.array([np.searchsorted(row, at, side="right") for row in rows], float)
-    return (found / ordered.shape[-1]).reshape(*ordered.shape[:-1], *at.shape)
+    return (found / ordered.shape[-1]).reshape(ordered.shape[:-1] + at.shape)
 
 
 def inverse_cdf(x: np.ndarray, probabilities: np.ndarray) -> np.ndarray:

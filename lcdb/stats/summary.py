@@ -162,7 +162,7 @@ def summary(
     fields["constant"] = is_constant(fields["minimum"], fields["maximum"], fields["mean"])
     return (
         {name: field.reshape(shape) for name, field in fields.items()},
-        values.reshape(*shape, len(probabilities)),
+        values.reshape((*shape, len(probabilities))),
     )
 
 
