@@ -1,4 +1,4 @@
-"""The cube contract: its tables, and `validate` to hold a dataset against them.
+"""The cube contract: its tables, and `validate` to hold a dataset against it.
 
 Examples
 --------
@@ -8,6 +8,10 @@ Examples
 >>> METRICS["auc"].direction
 'maximize'
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from lcdb.schema.tables import (
     ATTRIBUTES,
@@ -22,14 +26,19 @@ from lcdb.schema.tables import (
     SAMPLINGS,
     SPLITS,
     STATUSES,
+    TABLES,
     TUNINGS,
     UNIT_DIMS,
     VARIABLES,
     Attribute,
     Metric,
+    Table,
     Variable,
     learner_order,
 )
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = [
     "ATTRIBUTES",
@@ -44,11 +53,53 @@ __all__ = [
     "SAMPLINGS",
     "SPLITS",
     "STATUSES",
+    "TABLES",
     "TUNINGS",
     "UNIT_DIMS",
     "VARIABLES",
     "Attribute",
     "Metric",
+    "Table",
     "Variable",
     "learner_order",
+    "validate",
 ]
+
+
+def validate(dataset: xr.Dataset, *, values: bool = True) -> None:
+    """Hold a curve cube against the contract, and name every deviation at once.
+
+    The cube is described in JSON (`lcdb.schema.describe`), and the description is held against
+    ``schemas/cube.schema.json``; a reader in any language can do the same.
+
+    Parameters
+    ----------
+    dataset
+        A cube as `lcdb.open` or `xarray.open_dataset` gives it.
+    values
+        Whether to read all values, curve by curve: ranges, and whether what is missing agrees
+        with `status`. Without it only structure, labels and attributes are checked.
+
+    Raises
+    ------
+    FormatVersionError
+        A newer version wrote the cube, so that its contract is not known here.
+    SchemaError
+        The cube breaks the contract; ``error.problems`` lists all deviations.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     cube = db["iris"]
+    ...     lcdb.schema.validate(cube)
+    ...     try:
+    ...         lcdb.schema.validate(cube.rename(auc="acu"), values=False)
+    ...     except lcdb.LCDBError as error:
+    ...         print(len(error.problems))
+    2
+    """
+    # What holds cubes against the contract needs xarray; those who read tables alone do not.
+    from lcdb.schema.validation import validate as apply
+
+    apply(dataset, values=values)

@@ -22,11 +22,13 @@ __all__ = [
     "SAMPLINGS",
     "SPLITS",
     "STATUSES",
+    "TABLES",
     "TUNINGS",
     "UNIT_DIMS",
     "VARIABLES",
     "Attribute",
     "Metric",
+    "Table",
     "Variable",
     "learner_order",
 ]
@@ -93,6 +95,26 @@ def _variables() -> dict[str, Variable]:
 
 
 VARIABLES: dict[str, Variable] = _variables()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A small variable that is kept by unit, not by cell."""
+
+    name: str
+    dims: tuple[str, ...]
+    dtype: str
+
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        Table("status", UNIT_DIMS, "int8"),
+        Table("learner_params", ("learner", "tuning"), "string"),
+        Table("digest", UNIT_DIMS, "string"),
+        Table("draws_digest", ("sampling", "split"), "string"),
+    )
+}
 
 
 @dataclass(frozen=True)
