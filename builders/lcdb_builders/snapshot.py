@@ -1,15 +1,39 @@
-"""A dataset as it is computed on: immutable, checksummed, converted once."""
+"""A dataset as it is computed on: immutable, checksummed, converted once.
+
+On disk it is two files: ``<id>.npz`` holds X and y, ``<id>.json`` everything else and the digests
+of both. The JSON file is published last: without it there is no snapshot.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import json
+import re
+import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Snapshot", "canonical_sha256"]
+from lcdb.errors import DamagedError, DatasetError, FormatVersionError, NotFoundError
+from lcdb.schema import FORMAT_VERSION
+
+__all__ = [
+    "Snapshot",
+    "canonical_sha256",
+    "load",
+    "manifest",
+    "read_manifest",
+    "save",
+    "stored",
+    "verify",
+]
+
+_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?", re.ASCII)
 
 
 def canonical_sha256(X: np.ndarray, y: np.ndarray) -> str:
@@ -69,3 +93,181 @@ class Snapshot:
     def sha256(self) -> str:
         """Digest of the canonical bytes: part of every stream and block key."""
         return canonical_sha256(self.X, self.y)
+
+
+def _path(folder: Path, id: str, suffix: str) -> Path:
+    """Return where a file of a snapshot lies; an id that would leave the folder is refused."""
+    if not _ID.fullmatch(id):
+        msg = f"{id!r} cannot name a dataset; expected letters, digits, '-', '_' or '.'"
+        raise DatasetError(msg)
+    return Path(folder) / f"{id}{suffix}"
+
+
+def _arrays(snapshot: Snapshot) -> bytes:
+    """Return the bytes of the npz file: the same for the same arrays, without time stamps."""
+    buffer = io.BytesIO()
+    X = np.ascontiguousarray(snapshot.X, "<f8")
+    y = np.ascontiguousarray(snapshot.y, "<i8")
+    np.savez(buffer, allow_pickle=False, X=X, y=y)
+    return buffer.getvalue()
+
+
+def _rendered(content: Mapping[str, Any]) -> bytes:
+    text = json.dumps(content, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n".encode()
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def manifest(snapshot: Snapshot) -> dict[str, Any]:
+    """Return what the JSON file of a snapshot holds: see `schemas/dataset.schema.json`.
+
+    Examples
+    --------
+    >>> X, y = np.zeros((10, 1)), np.arange(10) % 2
+    >>> found = manifest(Snapshot("tiny", X, y, ("width",), ("a", "b"), "tiny"))
+    >>> found["rows"], found["features"], found["classes"], found["sha256"][:8]
+    (10, 1, 2, '96bce22e')
+    """
+    content = {
+        "format_version": FORMAT_VERSION,
+        "id": snapshot.id,
+        "name": snapshot.name,
+        "rows": snapshot.rows,
+        "features": snapshot.features,
+        "classes": snapshot.classes,
+        "feature_names": list(snapshot.feature_names),
+        "class_names": list(snapshot.class_names),
+        "origin": snapshot.origin,
+        "sha256": snapshot.sha256,
+        "npz_sha256": _sha256(_arrays(snapshot)),
+    }
+    return {**content, "manifest_sha256": _sha256(_rendered(content))}
+
+
+def save(snapshot: Snapshot, folder: Path, *, replace: bool = False) -> None:
+    """Publish a snapshot in a folder; the same snapshot again changes nothing.
+
+    Parameters
+    ----------
+    snapshot
+        What to publish.
+    folder
+        ``DIR/snapshots`` of a database, or of the user's cache.
+    replace
+        Whether to put it in the place of a damaged or older one.
+
+    Raises
+    ------
+    DatasetError
+        The folder holds other data by this id.
+    """
+    arrays, text = _path(folder, snapshot.id, ".npz"), _path(folder, snapshot.id, ".json")
+    if text.exists() and not replace:
+        present = read_manifest(folder, snapshot.id)
+        if present["sha256"] != snapshot.sha256:
+            msg = (
+                f"{text} describes other data (sha256 {present['sha256'][:12]}…) than the dataset "
+                f"now (sha256 {snapshot.sha256[:12]}…); use another database directory or id"
+            )
+            raise DatasetError(msg)
+        return
+    from lcdb_builders.disk import publish
+
+    publish(arrays, _arrays(snapshot), replace=True)
+    publish(text, _rendered(manifest(snapshot)), replace=True)
+
+
+def _damaged(path: Path, what: str) -> DamagedError:
+    msg = f"{path} is damaged: {what}; delete it, or build or fetch again to have it replaced"
+    return DamagedError(msg)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise _damaged(path, "the file is gone") from None
+    except OSError as error:
+        raise _damaged(path, f"it cannot be read ({error.strerror})") from error
+
+
+def read_manifest(folder: Path, id: str) -> dict[str, Any]:
+    """Return the content of a snapshot's JSON file after checking every byte of it.
+
+    Raises
+    ------
+    NotFoundError, DamagedError, FormatVersionError
+        There is no such snapshot; its JSON file was changed; a newer lcdb wrote it.
+    """
+    path = _path(folder, id, ".json")
+    if not path.exists():
+        msg = f"no snapshot of dataset {id!r} in {folder}; 'lcdb fetch' or 'lcdb build' makes one"
+        raise NotFoundError(msg)
+    read = _read(path)
+    try:
+        content = json.loads(read)
+        version = content["format_version"]
+        signed = {key: value for key, value in content.items() if key != "manifest_sha256"}
+        whole = _rendered(content) == read and content["manifest_sha256"] == _sha256(
+            _rendered(signed)
+        )
+        named = content["id"] == id
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(path, "it is not the JSON text that was written") from error
+    if not whole:
+        raise _damaged(path, "its digest differs")
+    if version > FORMAT_VERSION:
+        msg = (
+            f"{path} has format version {version}, this lcdb knows {FORMAT_VERSION}; "
+            "upgrade lcdb-plusplus"
+        )
+        raise FormatVersionError(msg)
+    if not named:
+        raise _damaged(path, f"it describes dataset {content['id']!r}")
+    return content
+
+
+def load(folder: Path, id: str) -> Snapshot:
+    """Return a snapshot from a folder after checking all its digests.
+
+    Raises
+    ------
+    NotFoundError, DamagedError, FormatVersionError
+        There is no such snapshot; a file of it was changed; a newer lcdb wrote it.
+    """
+    content = read_manifest(folder, id)
+    path = _path(folder, id, ".npz")
+    read = _read(path)
+    if _sha256(read) != content["npz_sha256"]:
+        raise _damaged(path, "its digest differs")
+    try:
+        with np.load(io.BytesIO(read), allow_pickle=False) as arrays:
+            X, y = arrays["X"], arrays["y"]
+        snapshot = Snapshot(
+            id=id,
+            X=np.ascontiguousarray(X, np.float64),
+            y=np.ascontiguousarray(y, np.int64),
+            feature_names=tuple(content["feature_names"]),
+            class_names=tuple(content["class_names"]),
+            name=content["name"],
+            origin=content["origin"],
+        )
+    except (KeyError, ValueError, TypeError, OSError, zipfile.BadZipFile) as error:
+        raise _damaged(path, "it does not hold the arrays of a snapshot") from error
+    if snapshot.sha256 != content["sha256"]:
+        raise _damaged(path, "the digest of its arrays differs")
+    return snapshot
+
+
+def verify(folder: Path, id: str) -> None:
+    """Raise unless a snapshot is exactly what was published."""
+    load(folder, id)
+
+
+def stored(folder: Path) -> list[str]:
+    """Return the ids of the snapshots in a folder, whole or damaged, in order."""
+    found = {path.stem for path in Path(folder).glob("*.json") if _ID.fullmatch(path.stem)}
+    return sorted(found, key=lambda id: (not id.isdigit(), int(id) if id.isdigit() else 0, id))

@@ -3,4 +3,7 @@
 Importing this is cheap; a command's own module is imported when it is run.
 """
 
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "datasets": ("the ten datasets, and which are at hand", "lcdb_builders.commands.datasets"),
+    "fetch": ("fetch datasets into the user's cache", "lcdb_builders.commands.fetch"),
+}

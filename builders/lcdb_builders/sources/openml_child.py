@@ -1,0 +1,93 @@
+"""Downloads one ARFF file with OpenML's own client, in a process of its own.
+
+The client keeps global state, writes below the home directory when it is imported, waits for ever
+for a server that never answers, and two of it in one cache folder corrupt each other. So it runs as
+``python -m lcdb_builders.sources.openml_child`` with a folder of its own, and can be killed.
+The answer goes to ``answer.json`` in that folder.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partialmethod
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+__all__ = ["main"]
+
+ANSWER = "answer.json"
+
+
+def _with_timeout(seconds: float) -> None:
+    """Give every request of this process a time-out; the client has none."""
+    import requests
+
+    patched = partialmethod(requests.Session.request, timeout=seconds)
+    requests.Session.request = patched  # type: ignore[assignment]
+
+
+def _host(error: Exception, server: str) -> str:
+    url = getattr(getattr(error, "request", None), "url", None) or server
+    return urlsplit(str(url)).netloc
+
+
+def explain(error: Exception, id: int, server: str, timeout: float) -> str:
+    """Return what went wrong, in words; the client raises bare KeyErrors and the like."""
+    import requests
+    from openml import exceptions as oml
+
+    where = _host(error, server)
+    if isinstance(error, requests.exceptions.Timeout) or "timed out" in str(error).lower():
+        return f"{where} did not answer within {timeout:g} s"
+    if isinstance(error, requests.exceptions.ChunkedEncodingError):
+        return f"{where} broke off the connection in the middle of its answer"
+    if isinstance(error, requests.exceptions.RequestException):
+        return f"no connection to {where} ({type(error).__name__})"
+    if isinstance(error, oml.OpenMLHashException):
+        return f"{where} served an ARFF file with another md5 than announced (cut short?)"
+    if isinstance(error, oml.OpenMLPrivateDatasetError | oml.OpenMLNotAuthorizedError):
+        return f"dataset {id} is private at {where}"
+    if isinstance(error, oml.OpenMLServerException):
+        return f"{where} refuses: {error.message.strip()} (code {error.code})"
+    # HTML pages of proxies and broken servers, JSON, and XML of other kinds end here.
+    return f"{where} answered with something that is not OpenML's ({type(error).__name__})"
+
+
+def download(id: int, server: str, timeout: float, retries: int) -> dict[str, Any]:
+    """Return the description of a dataset and the path of its ARFF file in the cache folder."""
+    import openml
+
+    openml.config.server = server
+    openml.config.apikey = ""
+    openml.config.set_retry_policy("human", retries)
+    dataset = openml.datasets.get_dataset(id, download_data=True)
+    return {
+        "arff": str(dataset.data_file),
+        "format": dataset.format,
+        "id": dataset.dataset_id,
+        "ignore": dataset.ignore_attribute,
+        "md5": dataset.md5_checksum,
+        "name": dataset.name,
+        "row_id": dataset.row_id_attribute,
+        "target": dataset.default_target_attribute,
+        "version": dataset.version,
+    }
+
+
+def main(arguments: str) -> None:
+    """Download what the JSON text asks for, and write the answer or the reason why not."""
+    asked = json.loads(arguments)
+    folder = Path(asked.pop("folder"))
+    _with_timeout(asked["timeout"])
+    try:
+        answer = download(**asked)
+    except Exception as error:  # whatever the client raises becomes one line
+        asked.pop("retries")
+        answer = {"error": explain(error, **asked)}
+    (folder / ANSWER).write_text(json.dumps(answer), "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
