@@ -1,0 +1,265 @@
+"""Plans: a TOML file says what a database is to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from lcdb import schema
+from lcdb.errors import DatasetError, LabelError, NotFoundError, PlanError, did_you_mean
+from lcdb_builders.config import check, read_toml
+from lcdb_builders.sizes import training_sizes
+from lcdb_builders.sources.files import FileSource, check_id
+from lcdb_builders.unit import DRAWS, canonical_json
+
+__all__ = [
+    "DatasetSpec",
+    "LearnerSpec",
+    "Plan",
+    "load_plan",
+    "shipped_plans",
+]
+
+
+@dataclass(frozen=True)
+class DatasetSpec:
+    """One dataset of a plan: an OpenML id, or a local file under a name of its own.
+
+    Parameters
+    ----------
+    id
+        Name of its cube.
+    file
+        What the plan says of the file; empty for OpenML's datasets.
+    """
+
+    id: str
+    file: Mapping[str, Any]
+
+    def as_json(self) -> Any:
+        """Return what a plan file has in this place."""
+        return {"id": self.id, **self.file} if self.file else int(self.id)
+
+    def source(self, folder: Path) -> int | FileSource:
+        """Return what `lcdb_builders.sources.obtain` takes; a file's path starts at the folder."""
+        if not self.file:
+            return int(self.id)
+        options: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in self.file.items()
+            if key != "file"
+        }
+        return FileSource(id=self.id, path=folder / self.file["file"], **options)
+
+
+@dataclass(frozen=True)
+class LearnerSpec:
+    """One learner of a plan: a registered name, or a scikit-learn class, and its parameters."""
+
+    name: str
+    estimator: str
+    params: Mapping[str, Any]
+    tuning: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what a plan file has in this place."""
+        shown: dict[str, Any] = dict(self.params)
+        if self.estimator:
+            shown = {"estimator": self.estimator, "params": shown}
+        return shown | ({"tuning": dict(self.tuning)} if self.tuning else {})
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a database is to hold: every combination of its lists.
+
+    Examples
+    --------
+    >>> plan = load_plan({"datasets": [61], "learners": ["LDC", "NNC"], "repetitions": 50})
+    >>> plan.samplings, plan.splits, plan.repetitions
+    (('additive', 'random', 'bootstrap'), ('fixed', 'varying'), 50)
+    """
+
+    name: str
+    title: str
+    datasets: tuple[DatasetSpec, ...]
+    learners: tuple[LearnerSpec, ...]
+    samplings: tuple[str, ...]
+    splits: tuple[str, ...]
+    tunings: tuple[str, ...]
+    sizes: Any
+    repetitions: int
+    seed: int
+    scaling: str
+    tie: str
+    folder: Path
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """Everything the plan says, defaults included, as a JSON-able dict."""
+        return {
+            "title": self.title,
+            "datasets": [dataset.as_json() for dataset in self.datasets],
+            "learners": {learner.name: learner.as_json() for learner in self.learners},
+            "samplings": list(self.samplings),
+            "splits": list(self.splits),
+            "tunings": list(self.tunings),
+            "sizes": self.sizes,
+            "repetitions": self.repetitions,
+            "seed": self.seed,
+            "scaling": self.scaling,
+            "tie": self.tie,
+        }
+
+    def dataset(self, wanted: object) -> DatasetSpec:
+        """Return the dataset of that id, or raise with the closest one."""
+        for dataset in self.datasets:
+            if dataset.id == str(wanted):
+                return dataset
+        known = [dataset.id for dataset in self.datasets]
+        msg = f"the plan has no dataset {str(wanted)!r}.{did_you_mean(wanted, known)}"
+        raise LabelError(msg)
+
+    def learner(self, wanted: str) -> LearnerSpec:
+        """Return the learner of that name, or raise with the closest one."""
+        for learner in self.learners:
+            if learner.name == wanted:
+                return learner
+        known = [learner.name for learner in self.learners]
+        msg = f"the plan has no learner {wanted!r}.{did_you_mean(wanted, known)}"
+        raise LabelError(msg)
+
+    def with_repetitions(self, repetitions: int) -> Plan:
+        """Return the plan with another number of repetitions."""
+        return replace(self, repetitions=repetitions)
+
+
+def shipped_plans() -> dict[str, str]:
+    """Return the titles of the plans that ship with lcdb, by name."""
+    folder = files("lcdb.data") / "plans"
+    found = {}
+    for entry in sorted(folder.iterdir(), key=lambda e: e.name):
+        if entry.name.endswith(".toml"):
+            with as_file(entry) as path:
+                found[entry.name.removesuffix(".toml")] = str(read_toml(path).get("title", ""))
+    return found
+
+
+def load_plan(source: str | Path | Mapping[str, Any] | Plan) -> Plan:
+    """Return a validated plan.
+
+    Parameters
+    ----------
+    source
+        Path of a TOML file, name of a shipped plan (``"demo"``), or the content as a mapping.
+    """
+    if isinstance(source, Plan):
+        return source
+    if isinstance(source, Mapping):
+        return _checked(source, "plan", "plan", Path.cwd())
+    path = Path(source)
+    if path.suffix != ".toml" and not path.is_file():
+        return _shipped(str(source))
+    return _checked(read_toml(path), path.name, path.stem, path.resolve().parent)
+
+
+def _shipped(name: str) -> Plan:
+    entry = files("lcdb.data") / "plans" / f"{name}.toml"
+    if not name.isidentifier() or not entry.is_file():
+        hint = did_you_mean(name, shipped_plans())
+        msg = f"{name!r} is neither a file nor a shipped plan.{hint} A file's name ends in .toml."
+        raise NotFoundError(msg)
+    with as_file(entry) as path:
+        return _checked(read_toml(path), f"plan {name}", name, path.parent)
+
+
+def _checked(content: Mapping[str, Any], where: str, name: str, folder: Path) -> Plan:
+    check(content, "plan", where)
+    try:
+        plan = _plan(content, name, folder)
+        # Any N shows whether the rule itself can be read.
+        training_sizes(plan.sizes, 10**4)
+        canonical_json(plan.content)
+    except PlanError as error:
+        msg = f"{where}: {error}"
+        raise PlanError(msg) from error
+    except ValueError as error:
+        msg = f"{where}: a number is infinite or not a number; expected finite ones"
+        raise PlanError(msg) from error
+    return plan
+
+
+def _plan(content: Mapping[str, Any], name: str, folder: Path) -> Plan:
+    def labels(key: str, default: tuple[str, ...], order: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted(content.get(key, default), key=order.index))
+
+    return Plan(
+        name=name,
+        title=content.get("title", name),
+        datasets=_datasets(content["datasets"]),
+        learners=_learners(content["learners"]),
+        samplings=labels("samplings", schema.SAMPLINGS, schema.SAMPLINGS),
+        splits=labels("splits", ("fixed", "varying"), schema.SPLITS),
+        tunings=labels("tunings", ("default",), schema.TUNINGS),
+        sizes=content.get("sizes", "all"),
+        repetitions=content.get("repetitions", 1000),
+        seed=content.get("seed", 1),
+        scaling=content.get("scaling", "none"),
+        tie=content.get("tie", "nearest_default"),
+        folder=folder,
+    )
+
+
+def _datasets(entries: Iterable[Any]) -> tuple[DatasetSpec, ...]:
+    found: dict[str, DatasetSpec] = {}
+    for entry in entries:
+        spec = (
+            DatasetSpec(str(entry), {})
+            if isinstance(entry, int)
+            else DatasetSpec(entry["id"], {k: v for k, v in entry.items() if k != "id"})
+        )
+        if spec.file:
+            _check_id(spec.id)
+        if spec.id.casefold() in found:
+            msg = f"datasets has {spec.id} twice; expected every id once"
+            raise PlanError(msg)
+        found[spec.id.casefold()] = spec
+    return tuple(found.values())
+
+
+def _check_id(id: str) -> None:
+    try:
+        check_id(id)
+    except DatasetError as error:
+        msg = f"datasets: {error}"
+        raise PlanError(msg) from error
+
+
+def _learners(entries: Any) -> tuple[LearnerSpec, ...]:
+    tables: Mapping[str, Mapping[str, Any]]
+    tables = entries if isinstance(entries, Mapping) else {name: {} for name in entries}
+    if len({name.casefold() for name in tables} | {DRAWS}) != len(entries) + 1:
+        msg = f"learners has a name twice, or {DRAWS!r}, which is taken; expected other names"
+        raise PlanError(msg)
+    return tuple(_learner(name, tables[name]) for name in schema.learner_order(set(tables)))
+
+
+def _learner(name: str, table: Mapping[str, Any]) -> LearnerSpec:
+    rest = {k: v for k, v in table.items() if k not in {"estimator", "params", "tuning"}}
+    estimator = table.get("estimator", "")
+    if estimator and rest:
+        key = next(iter(rest))
+        msg = f"learners.{name}.{key} is not a key beside estimator; put it into params"
+        raise PlanError(msg)
+    if not estimator and "params" in table:
+        msg = f"learners.{name}.params needs an estimator; write its parameters without params"
+        raise PlanError(msg)
+    if estimator and name in schema.LEARNERS:
+        msg = f"learners.{name} is a built-in learner; an estimator needs a name of its own"
+        raise PlanError(msg)
+    params = table.get("params", {}) if estimator else rest
+    return LearnerSpec(name, estimator, params, table.get("tuning", {}))

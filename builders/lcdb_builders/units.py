@@ -1,0 +1,117 @@
+"""What a plan means for one dataset: its units, in the order of the cube."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from lcdb.errors import PlanError
+from lcdb_builders.learners.base import Learner
+from lcdb_builders.plan import LearnerSpec, Plan
+from lcdb_builders.sizes import SMALLEST_TUNED, grid_values, training_sizes
+from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.sources.catalog import Expected
+from lcdb_builders.unit import DRAWS, Unit, canonical_json
+
+__all__ = ["DRAWS_IMPLEMENTATION", "Subject", "plan_learners", "units"]
+
+# What computes `n_test` and `n_classes_train`; raise it when the draws themselves change.
+DRAWS_IMPLEMENTATION = "draws-1"
+
+
+# N, d, K and a digest: a snapshot, or what is known of a dataset that need not be at hand.
+Subject = Snapshot | Expected
+
+
+def plan_learners(plan: Plan, *, allow_import: bool = False) -> dict[str, Learner]:
+    """Return the plan's learners by name, after checking their parameters and grids.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    allow_import
+        Allow estimators from elsewhere than scikit-learn; importing one runs its code.
+    """
+    from lcdb_builders.learners import registry
+
+    found = {}
+    for spec in plan.learners:
+        learner = registry.get(spec.name, spec.estimator, allow_import=allow_import)
+        learner.complete(spec.params)
+        _tuning_rule(plan, spec, learner)
+        found[spec.name] = learner
+    return found
+
+
+def units(plan: Plan, dataset: Subject, learners: Mapping[str, Learner]) -> list[Unit]:
+    """Return the units of one dataset in the order of its cube, the draws' own first.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    dataset
+        Its snapshot, or what the catalogue says of it where only costs are wanted.
+    learners
+        By name; those that are missing are left out.
+    """
+    sizes = training_sizes(plan.sizes, dataset.rows)
+    tuned = tuple(n for n in sizes if n >= SMALLEST_TUNED)
+    wheres = [(sampling, split) for sampling in plan.samplings for split in plan.splits]
+    draws = Unit(
+        dataset=dataset.id,
+        dataset_sha256=dataset.sha256,
+        seed=plan.seed,
+        learner=DRAWS,
+        estimator="",
+        params="{}",
+        implementation=DRAWS_IMPLEMENTATION,
+        sampling="",
+        split="",
+        tuning="default",
+        tuning_rule="",
+        sizes=sizes,
+    )
+    found = [replace(draws, sampling=sampling, split=split) for sampling, split in wheres]
+    for spec in plan.learners:
+        if spec.name not in learners:
+            continue
+        learner = learners[spec.name]
+        plain = replace(
+            draws,
+            learner=spec.name,
+            estimator=spec.estimator,
+            params=canonical_json(learner.complete(spec.params)),
+            implementation=learner.implementation,
+        )
+        rule = _tuning_rule(plan, spec, learner) if "tuned" in plan.tunings else ""
+        for sampling, split in wheres:
+            here = replace(plain, sampling=sampling, split=split)
+            if "default" in plan.tunings:
+                found.append(here)
+            if rule and tuned:
+                found.append(replace(here, tuning="tuned", tuning_rule=rule, sizes=tuned))
+    return found
+
+
+def _tuning_rule(plan: Plan, spec: LearnerSpec, learner: Learner) -> str:
+    """Return parameter, grid and tie rule as canonical JSON; empty if the learner has no grid."""
+    where = f"learners.{spec.name}.tuning"
+    parameter = spec.tuning.get("parameter", learner.tuned_parameter)
+    rule = {key: value for key, value in spec.tuning.items() if key != "parameter"}
+    if parameter is None and not rule:
+        return ""
+    if parameter is None:
+        msg = f"{where}.parameter is missing (the parameter to choose)"
+        raise PlanError(msg)
+    if learner.tuned_parameter not in (None, parameter):
+        msg = f"{where}.parameter is {parameter!r}; {spec.name} tunes {learner.tuned_parameter!r}"
+        raise PlanError(msg)
+    values = grid_values(rule or {"values": learner.grid}, where)
+    declared = learner.parameters.get(parameter)
+    if declared is None:
+        learner.complete({parameter: values[0]})
+    else:
+        values = [declared.check(spec.name, f"tuning ({parameter})", value) for value in values]
+    return canonical_json({"parameter": parameter, "grid": values, "tie": plan.tie})
