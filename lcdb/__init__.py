@@ -20,7 +20,7 @@ from lcdb._version import __version__
 from lcdb.errors import LCDBError
 
 if TYPE_CHECKING:
-    from lcdb import schema, stats
+    from lcdb import analysis, schema, stats
     from lcdb.database import Database, open
     from lcdb.tools import replay
     from lcdb.tutorial import tutorial
@@ -29,6 +29,7 @@ __all__ = [
     "Database",
     "LCDBError",
     "__version__",
+    "analysis",
     "open",
     "replay",
     "schema",
@@ -39,6 +40,7 @@ __all__ = [
 # Where a public name lives; a module stands for itself.
 _LAZY = {
     "Database": "lcdb.database",
+    "analysis": "",
     "open": "lcdb.database",
     "replay": "lcdb.tools",
     "schema": "",

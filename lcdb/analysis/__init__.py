@@ -1,0 +1,19 @@
+"""`lcdb.stats` on labelled arrays: labels in, labels out, lazy where the input is.
+
+Every function takes what `Database.curve` and `Database.select` return, with any dims besides
+``repetition``, which goes.
+"""
+
+from lcdb.analysis.comparisons import dominance, profile, sample_size_for, top_k_change
+from lcdb.analysis.distributions import normality, paired_normality, quantile_curve, summary
+
+__all__ = [
+    "dominance",
+    "normality",
+    "paired_normality",
+    "profile",
+    "quantile_curve",
+    "sample_size_for",
+    "summary",
+    "top_k_change",
+]

@@ -1,0 +1,245 @@
+"""What the repetitions of each cell look like: summaries, tests of normality, quantile curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from lcdb import stats
+from lcdb.analysis.apply import over_repetitions
+
+__all__ = ["normality", "paired_normality", "quantile_curve", "summary"]
+
+_LONG_NAMES = {
+    "count": "repetitions with a value",
+    "mean": "mean over repetitions",
+    "sd": "standard deviation over repetitions (ddof 1)",
+    "minimum": "smallest value",
+    "maximum": "largest value",
+    "distinct": "distinct values",
+    "constant": "all values equal up to rounding",
+    "skewness": "skewness (biased)",
+    "excess_kurtosis": "excess kurtosis (biased)",
+    "shapiro_w": "Shapiro-Wilk W",
+    "shapiro_p": "p-value of Shapiro-Wilk",
+    "shapiro_log_p": "log p-value of Shapiro-Wilk",
+    "dagostino_k2": "D'Agostino and Pearson K²",
+    "dagostino_p": "p-value of D'Agostino and Pearson",
+    "skewness_p": "p-value of the skewness test",
+    "kurtosis_p": "p-value of the kurtosis test",
+    "quantile": "quantile over repetitions",
+    "lattice_p": "p-value of a normal distribution rounded to multiples of 1/n_test",
+    "lattice_bins": "bins of the lattice-aware test",
+    "lattice_step": "lattice step over the latent standard deviation",
+}
+#: Fields of `summary` that a table of normality does not need.
+_MOMENTS = ("mean", "sd", "minimum", "maximum")
+
+
+def _described(dataset: xr.Dataset, source: xr.DataArray) -> xr.Dataset:
+    """Return the dataset with a long name for every variable and a note of what it is about."""
+    for name, variable in dataset.data_vars.items():
+        if name in _LONG_NAMES:
+            variable.attrs.setdefault("long_name", _LONG_NAMES[str(name)])
+        if name in (*_MOMENTS, "quantile"):
+            variable.attrs.setdefault("units", source.attrs.get("units", "1"))
+    dataset.attrs.update(
+        {
+            name: source.attrs[name]
+            for name in ("direction", "dataset_name", "openml_id")
+            if name in source.attrs
+        }
+    )
+    if source.name is not None:
+        dataset.attrs["metric"] = str(source.name)
+    return dataset
+
+
+def summary(scores: xr.DataArray, quantiles: Sequence[float] = stats.QUANTILES) -> xr.Dataset:
+    """Return moments, tests of normality and quantiles of every cell, in one pass.
+
+    Parameters
+    ----------
+    scores
+        Any array with the dim ``repetition``: a curve, a selection, a whole variable of a cube.
+        Dask arrays stay lazy.
+    quantiles
+        Probabilities of the new dim ``q``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Without ``repetition``; the variables are those of `lcdb.stats.FIELDS`, and ``quantile``.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     found = lcdb.analysis.summary(db.curve("iris", "LDC"))
+    >>> found["mean"].dims, found["quantile"].dims
+    (('n',), ('n', 'q'))
+    """
+    probabilities = np.asarray(quantiles, float)
+
+    def one_pass(x: np.ndarray) -> tuple[np.ndarray, ...]:
+        fields, quantile = stats.summary(x, quantiles)
+        return (*(fields[name] for name in stats.FIELDS), quantile)
+
+    found = over_repetitions(
+        one_pass,
+        scores,
+        names=[*stats.FIELDS, "quantile"],
+        out=[*([] for _ in stats.FIELDS), ["q"]],
+        sizes={"q": len(probabilities)},
+        dtypes=[*(bool if name == "constant" else float for name in stats.FIELDS), float],
+    )
+    probability = ("q", probabilities, {"long_name": "probability", "units": "1"})
+    return _described(found.assign_coords(q=probability), scores)
+
+
+def normality(scores: xr.DataArray, n_test: xr.DataArray | None = None) -> xr.Dataset:
+    """Return tests of normality of every cell.
+
+    Parameters
+    ----------
+    scores
+        Any array with the dim ``repetition``.
+    n_test
+        For accuracy: the number of test rows, ``db[dataset].n_test`` with the same labels
+        selected. Adds the lattice-aware test where it does not vary between repetitions
+        (``lattice_p``, ``lattice_bins``, ``lattice_step``); elsewhere these are NaN, and
+        `lcdb.stats.ragged_lattice_test` is the slow way.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``shapiro_w``, ``shapiro_p``, ``shapiro_log_p``, ``dagostino_k2``, ``dagostino_p``,
+        ``skewness``, ``skewness_p``, ``excess_kurtosis``, ``kurtosis_p``, ``count``, ``distinct``
+        and ``constant``; and ``non_gaussian``: 1 where Shapiro-Wilk rejects at 5 %, 0 where not
+        or where the cell is constant, NaN with fewer than 8 values.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     labels = dict(sampling="additive", split="fixed")
+    ...     n_test = db["iris"].n_test.sel(labels)
+    ...     found = lcdb.analysis.normality(db.curve("iris", "LDC", **labels), n_test)
+    >>> found["lattice_p"].dims, "mean" in found
+    (('n',), False)
+    """
+    found = summary(scores, ()).drop_vars([*_MOMENTS, "quantile", "q"])
+    rejected = xr.where(found["constant"], 0.0, (found["shapiro_p"] < 0.05).astype(float))
+    found["non_gaussian"] = rejected.where(found["count"] >= 8)
+    found["non_gaussian"].attrs["long_name"] = "Shapiro-Wilk rejects at 5 % (constant cells: no)"
+    if n_test is not None:
+        found = found.merge(_lattice(scores, n_test), combine_attrs="override")
+    return _described(found, scores)
+
+
+def _lattice(scores: xr.DataArray, n_test: xr.DataArray) -> xr.Dataset:
+    def test(x: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+        fixed = rows.min(axis=-1) == rows.max(axis=-1)
+        shape = np.broadcast_shapes(x.shape[:-1], fixed.shape)
+        x = np.broadcast_to(x, (*shape, x.shape[-1]))
+        x = np.where(np.broadcast_to(fixed, shape)[..., None], x, np.nan)
+        return stats.grouped_normal_test(x, np.broadcast_to(rows[..., 0], shape))
+
+    names = ["lattice_p", "lattice_bins", "lattice_step"]
+    dropped = [name for name in n_test.coords if name not in n_test.dims]
+    return over_repetitions(test, scores, n_test.drop_vars(dropped), names=names)
+
+
+def paired_normality(
+    scores: xr.DataArray, n_test: xr.DataArray | None = None, dim: str = "learner"
+) -> xr.Dataset:
+    """Return tests of normality of the differences of every pair along a dim.
+
+    All learners see the same rows in a repetition, so differences are paired.
+
+    Parameters
+    ----------
+    scores
+        An array with dims ``repetition`` and `dim`.
+    n_test
+        For accuracy: differences are then taken as integer counts, free of rounding.
+    dim
+        What is paired.
+
+    Returns
+    -------
+    xarray.Dataset
+        As `normality`, with the dim ``pair`` and the coordinates ``first`` and ``second``.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     labels = dict(sampling="additive", split="varying", tuning="default")
+    ...     some = db.select("iris", learner=["NMC", "LDC", "QDC"], **labels)[61]
+    ...     found = lcdb.analysis.paired_normality(some)
+    >>> found.sizes["pair"], str(found["first"][0].values), str(found["second"][0].values)
+    (3, 'NMC', 'LDC')
+    """
+    values = scores if n_test is None else (scores * n_test).round()
+    first, second = np.triu_indices(scores.sizes[dim], k=1)
+    # What differs between the two learners of a pair has no place in their difference.
+    apart = [name for name, coord in values.coords.items() if dim in coord.dims]
+    ahead = values.isel({dim: xr.DataArray(first, dims="pair")}).drop_vars(apart)
+    behind = values.isel({dim: xr.DataArray(second, dims="pair")}).drop_vars(apart)
+    difference = ahead - behind
+    difference.attrs = dict(scores.attrs)
+    found = normality(difference)
+    labels = scores[dim].values
+    return found.assign_coords(first=("pair", labels[first]), second=("pair", labels[second]))
+
+
+def quantile_curve(
+    scores: xr.DataArray, quantiles: Sequence[float] | float = 0.5, confidence: float = 0.95
+) -> xr.Dataset:
+    """Return quantiles along n, with distribution-free intervals from order statistics.
+
+    Parameters
+    ----------
+    scores
+        Any array with the dim ``repetition``.
+    quantiles
+        One probability or several.
+    confidence
+        Of each interval; ties only raise its coverage.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``quantile``, ``low`` and ``high`` with the dim ``q``.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     found = lcdb.analysis.quantile_curve(db.curve("iris", "LDC"), [0.05, 0.95])
+    >>> bool((found["low"] <= found["high"]).all()), found["quantile"].dims
+    (True, ('n', 'q'))
+    """
+    probabilities = np.atleast_1d(np.asarray(quantiles, float))
+
+    def curve(x: np.ndarray) -> tuple[np.ndarray, ...]:
+        ordered = np.sort(x.astype(float), axis=-1)
+        value = np.moveaxis(np.quantile(ordered, probabilities, axis=-1), 0, -1)
+        ends = [stats.quantile_interval(ordered, float(q), confidence) for q in probabilities]
+        low, high = (np.stack([end[i] for end in ends], axis=-1) for i in (0, 1))
+        gaps = np.isnan(ordered[..., -1:])  # an interval needs every repetition
+        return value, np.where(gaps, np.nan, low), np.where(gaps, np.nan, high)
+
+    found = over_repetitions(
+        curve,
+        scores,
+        names=["quantile", "low", "high"],
+        out=[["q"]] * 3,
+        sizes={"q": len(probabilities)},
+    ).assign_coords(q=("q", probabilities, {"long_name": "probability", "units": "1"}))
+    found["low"].attrs["long_name"] = f"lower end of the {confidence:.0%} interval"
+    found["high"].attrs["long_name"] = f"upper end of the {confidence:.0%} interval"
+    return _described(found, scores)
