@@ -54,13 +54,17 @@ def describe(dataset: xr.Dataset) -> dict[str, Any]:
     >>> described["variables"]["n_test"]["dims"]
     ['sampling', 'split', 'n', 'repetition']
     """
-    return {
+    described = {
         "attributes": {str(name): plain(value) for name, value in dataset.attrs.items()},
         "dimensions": {str(dim): int(length) for dim, length in dataset.sizes.items()},
         "coordinates": {str(name): _coordinate(array) for name, array in dataset.coords.items()},
         "variables": {str(name): _variable(array) for name, array in dataset.data_vars.items()},
         "agreement": _agreement(dataset),
     }
+    try:
+        return {**described, "plan": json.loads(dataset.attrs["plan"])}
+    except (KeyError, TypeError, ValueError):  # told by the attribute and by `agreement`
+        return described
 
 
 def _variable(array: xr.DataArray) -> dict[str, Any]:
@@ -116,6 +120,7 @@ def _agreement(dataset: xr.Dataset) -> dict[str, bool]:
             hashlib.sha256(ds.attrs["plan"].encode()).hexdigest() == ds.attrs["plan_sha256"]
         ),
         "plan_is_sorted_json": _plan_sorted,
+        "plan_fits_the_cube": _plan_fits,
         "learner_params_are_json": _params_json,
     }
     found = {}
@@ -145,6 +150,13 @@ def _counts_up(array: xr.DataArray, first: int, last: int) -> bool:
 def _plan_sorted(dataset: xr.Dataset) -> bool:
     text = dataset.attrs["plan"]
     return json.dumps(json.loads(text), sort_keys=True, separators=(",", ":")) == text
+
+
+def _plan_fits(dataset: xr.Dataset) -> bool:
+    plan = json.loads(dataset.attrs["plan"])
+    same = ("dataset_sha256", "format_version", "master_seed")
+    right = all(plan[name] == plain(dataset.attrs[name]) for name in same)
+    return right and plan["repetitions"] == dataset.sizes["repetition"]
 
 
 def _params_json(dataset: xr.Dataset) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -14,7 +14,7 @@ from jsonschema.exceptions import ValidationError
 
 from lcdb._version import __version__
 from lcdb.errors import FormatVersionError, SchemaError, did_you_mean
-from lcdb.schema.describe import describe
+from lcdb.schema.describe import describe, plain
 from lcdb.schema.tables import FORMAT_VERSION, UNIT_DIMS
 from lcdb.schema.values import describe_values
 
@@ -38,10 +38,10 @@ def cube_schema() -> dict[str, Any]:
 
 def validate(dataset: xr.Dataset, *, values: bool = True) -> None:
     """Raise SchemaError with every deviation of a cube; see `lcdb.schema.validate`."""
-    version = dataset.attrs.get("format_version")
-    if hasattr(version, "__index__") and int(version) > FORMAT_VERSION:
+    version = plain(dataset.attrs.get("format_version"))
+    if isinstance(version, int) and version > FORMAT_VERSION:
         msg = (
-            f"the cube has format version {int(version)}; lcdb {__version__} knows those up "
+            f"the cube has format version {version}; lcdb {__version__} knows those up "
             f"to {FORMAT_VERSION}: update lcdb-plusplus"
         )
         raise FormatVersionError(msg)
@@ -59,9 +59,9 @@ def validate(dataset: xr.Dataset, *, values: bool = True) -> None:
         name = dataset.encoding.get("source", "the dataset")
         count = f"{len(problems)} place{'' if len(problems) == 1 else 's'}"
         msg = f"{name} breaks the cube contract in {count}: {'; '.join(problems)}"
-        error = SchemaError(msg)
-        error.problems = problems
-        raise error
+        broken = SchemaError(msg)
+        broken.problems = problems
+        raise broken
 
 
 def deviations(described: Mapping[str, Any]) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def _told(error: ValidationError, described: Mapping[str, Any]) -> Iterator[str]
         known = error.schema["properties"]
         for name in sorted(set(error.instance) - set(known)):
             absent = [k for k in known if k not in error.instance]
-            hint = did_you_mean(name, absent) if path and path[-1] in _NAMED else ""
+            hint = _suggestion(name, absent) if path and path[-1] in _NAMED else ""
             yield f"{start}{name!r} is unknown.{hint}".rstrip(".")
     elif "description" in error.schema:
         text = error.schema["description"]
@@ -121,8 +121,14 @@ def _mismatch(error: ValidationError) -> str:
     }
     if rule not in words:
         return error.message
-    hint = did_you_mean(got, wanted) if rule == "enum" else ""
-    return f"is {_short(got)}, {words[str(rule)]}{hint if 'Did' in hint else ''}"
+    hint = _suggestion(got, wanted) if rule == "enum" else ""
+    return f"is {_short(got)}, {words[str(rule)]}{hint}"
+
+
+def _suggestion(name: object, known: Iterable[object]) -> str:
+    """Return what was probably meant; the expected names have been told already."""
+    hint = did_you_mean(name, known)
+    return hint if hint.startswith(" Did") else ""
 
 
 def _where(path: list[Any], described: Mapping[str, Any]) -> str:

@@ -37,7 +37,7 @@ def curve_sizes(dataset: xr.Dataset) -> dict[tuple[str, ...], np.ndarray]:
     for curve in json.loads(dataset.attrs["plan"])["curves"]:
         runs = [np.arange(first, last + 1, step) for first, last, step in curve["sizes"]]
         mask = np.isin(sizes, np.concatenate(runs))
-        for sampling, split in curve["cells"]:
+        for sampling, split in curve["draws"]:
             masks[curve["learner"], sampling, split, curve["tuning"]] = mask
     return masks
 
@@ -111,7 +111,7 @@ def _metric(values: np.ndarray, there: np.ndarray, mask: np.ndarray) -> dict[str
 
 
 def _off_lattice(accuracy: np.ndarray, tests: np.ndarray) -> np.ndarray:
-    hits = accuracy.astype(np.float64) * tests
+    hits = np.where(np.isfinite(accuracy), accuracy, 0.5).astype(np.float64) * tests
     return np.abs(hits - np.round(hits)) > _LATTICE
 
 

@@ -1,0 +1,23 @@
+"""A small database that the tests of this folder read and never change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from plausible import write_database
+
+
+@pytest.fixture(scope="session")
+def database_folder(tmp_path_factory) -> Path:
+    """A database of three cubes: 61 (iris), 1063 (kc2) and mine (my table)."""
+    return write_database(tmp_path_factory.mktemp("database"))
+
+
+@pytest.fixture
+def db(database_folder):
+    """The database, open."""
+    import lcdb
+
+    with lcdb.open(database_folder) as opened:
+        yield opened
