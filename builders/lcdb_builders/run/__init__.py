@@ -1,0 +1,1 @@
+"""A plan is executed: on one machine or many, stopped and resumed at any moment."""

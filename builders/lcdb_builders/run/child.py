@@ -1,0 +1,93 @@
+"""The process that computes: reads tasks from its input, a line of JSON each, and answers."""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from typing import Any
+
+from lcdb.errors import (
+    DamagedError,
+    DeterminismError,
+    ImportRefusedError,
+    LCDBError,
+    NotFoundError,
+    StorageError,
+)
+from lcdb_builders.run.tasks import TASKS
+
+__all__ = ["main"]
+
+PR_SET_PDEATHSIG = 1
+# What no other block would escape either: the build ends, and the block has not failed.
+SURROUNDINGS = (StorageError, DeterminismError, ImportRefusedError, NotFoundError, DamagedError)
+
+
+def _die_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends, even if the GIL is held."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it has ended already
+        os._exit(1)
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"status": "complete", "result": TASKS[request["task"]](**request["arguments"])}
+    except SURROUNDINGS as error:
+        return {"status": "error", "error": type(error).__name__, "reason": _line(error)}
+    except LCDBError as error:
+        return {"status": "failed", "reason": _line(error)}
+    except Exception as error:
+        reason = f"{type(error).__name__}: {_line(error)}"
+        return {"status": "failed", "reason": reason, "details": traceback.format_exc()}
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
+def _watch_input(lines: list[str], arrived: threading.Condition) -> None:
+    """Hand over what comes in; the end of it means that nobody waits for an answer any more."""
+    for line in sys.stdin:
+        with arrived:
+            lines.append(line)
+            arrived.notify()
+    os._exit(0)
+
+
+def main(parent: int) -> None:
+    """Do tasks until the input ends."""
+    _die_with(parent)
+    # Answers go where the parent reads; what an estimator prints must not.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    warnings.simplefilter("ignore")
+    lines: list[str] = []
+    arrived = threading.Condition()
+    threading.Thread(target=_watch_input, args=(lines, arrived), daemon=True).start()
+    while True:
+        with arrived:
+            while not lines:
+                arrived.wait()
+            request = json.loads(lines.pop(0))
+        os.ftruncate(2, 0)
+        os.lseek(2, 0, os.SEEK_SET)
+        if request["timeout"] is not None:
+            # A thread in C: it needs no GIL, says where the task hangs, and ends the process.
+            faulthandler.dump_traceback_later(request["timeout"], exit=True)
+        answer = _answer(request)
+        faulthandler.cancel_dump_traceback_later()
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,192 @@
+"""How far a build is: nothing, a bar on a terminal, or lines where there is none."""
+
+from __future__ import annotations
+
+import sys
+import time
+from itertools import pairwise
+from typing import IO, Protocol
+
+__all__ = ["Bar", "Lines", "Progress", "Silent", "choose"]
+
+# Seconds between lines.
+INTERVAL = 15.0
+
+
+class Progress(Protocol):
+    """What a build tells; `cost` is in seconds of one core, as estimated beforehand."""
+
+    def begin(self, cost: float, cells: int) -> None:
+        """Tell how much there is to do."""
+
+    def advance(self, cost: float, cells: int) -> None:
+        """Tell that so much of it is done."""
+
+    def tell(self, text: str) -> None:
+        """Tell something else in a line."""
+
+    def end(self) -> None:
+        """Tell that nothing more follows."""
+
+
+class Silent:
+    """Tells nothing."""
+
+    def begin(self, cost: float, cells: int) -> None:
+        """Do nothing."""
+
+    def advance(self, cost: float, cells: int) -> None:
+        """Do nothing."""
+
+    def tell(self, text: str) -> None:
+        """Do nothing."""
+
+    def end(self) -> None:
+        """Do nothing."""
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words of one or two units.
+
+    Examples
+    --------
+    >>> duration(42), duration(150), duration(8000), duration(3e5)
+    ('42 s', '2 min 30 s', '2 h 13 min', '3 d 11 h')
+    """
+    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+    left = round(seconds)
+    for (name, length), (smaller, part) in pairwise(units):
+        if left >= length:
+            rest = left % length // part
+            return f"{left // length} {name}" + (f" {rest} {smaller}" if rest else "")
+    return f"{left} s"
+
+
+class _Meter:
+    """Rate and time left from what is done, of all that there is to do."""
+
+    def __init__(self, cost: float, cells: int) -> None:
+        self.cost, self.cells = max(cost, 1e-9), cells
+        self.done_cost, self.done_cells = 0.0, 0
+        self.started = time.monotonic()
+
+    def advance(self, cost: float, cells: int) -> None:
+        self.done_cost += cost
+        self.done_cells += cells
+
+    @property
+    def share(self) -> float:
+        return min(1.0, self.done_cost / self.cost)
+
+    @property
+    def rate(self) -> float:
+        """Cells per second."""
+        return self.done_cells / max(1e-9, time.monotonic() - self.started)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds, or None before anything is done: costs differ, so not from cells."""
+        if not self.done_cost:
+            return None
+        return (time.monotonic() - self.started) * (1 / max(self.share, 1e-9) - 1)
+
+
+class Lines:
+    """A line now and then: for logs.
+
+    Examples
+    --------
+    >>> lines = Lines(sys.stdout, interval=0)
+    >>> lines.begin(cost=10.0, cells=100)
+    lcdb: 100 cells to compute
+    >>> lines.end()
+    """
+
+    def __init__(self, stream: IO[str], interval: float = INTERVAL) -> None:
+        self.stream = stream
+        self.interval = interval
+        self._meter = _Meter(0.0, 0)
+        self._last = 0.0
+
+    def begin(self, cost: float, cells: int) -> None:
+        """Tell how much there is to do."""
+        self._meter = _Meter(cost, cells)
+        self._last = time.monotonic()
+        self.tell(f"{cells:,} cells to compute")
+
+    def advance(self, cost: float, cells: int) -> None:
+        """Tell that so much of it is done, if the last line was long enough ago."""
+        meter = self._meter
+        meter.advance(cost, cells)
+        if time.monotonic() - self._last < self.interval and meter.done_cells < meter.cells:
+            return
+        self._last = time.monotonic()
+        left = "" if meter.left is None else f", {duration(meter.left)} left"
+        of = f"{meter.done_cells:,} of {meter.cells:,} cells"
+        self.tell(f"{100 * meter.share:.0f} % ({of}), {meter.rate:,.0f} cells/s{left}")
+
+    def tell(self, text: str) -> None:
+        """Tell something else in a line."""
+        print(f"lcdb: {text}", file=self.stream, flush=True)
+
+    def end(self) -> None:
+        """Do nothing: every line is complete."""
+
+
+class Bar:
+    """A bar with rate and time left: for terminals and notebooks."""
+
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
+        self._bar = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TextColumn("{task.fields[left]}"),
+            console=Console(file=stream or sys.stderr),
+        )
+        self._meter = _Meter(0.0, 0)
+        self._task = self._bar.add_task("building", total=None, rate="", left="", visible=False)
+
+    def begin(self, cost: float, cells: int) -> None:
+        """Show the bar."""
+        self._meter = _Meter(cost, cells)
+        self._bar.start()
+        self._bar.update(self._task, total=self._meter.cost, completed=0.0, visible=True)
+
+    def advance(self, cost: float, cells: int) -> None:
+        """Move the bar."""
+        meter = self._meter
+        meter.advance(cost, cells)
+        left = "" if meter.left is None else f"{duration(meter.left)} left"
+        rate = f"{meter.rate:,.0f} cells/s"
+        self._bar.update(self._task, completed=meter.done_cost, rate=rate, left=left)
+
+    def tell(self, text: str) -> None:
+        """Print a line above the bar."""
+        self._bar.console.print(f"lcdb: {text}", highlight=False, markup=False)
+
+    def end(self) -> None:
+        """Leave the bar as it is."""
+        self._bar.stop()
+
+
+def choose(progress: bool | Progress, stream: IO[str] | None = None) -> Progress:
+    """Return who tells: the given one, nobody, or what suits the stream.
+
+    Examples
+    --------
+    >>> type(choose(False)).__name__, type(choose(True, sys.__stdin__)).__name__ in {"Bar", "Lines"}
+    ('Silent', True)
+    """
+    if not isinstance(progress, bool):
+        return progress
+    if not progress:
+        return Silent()
+    stream = stream or sys.stderr
+    in_notebook = "ipykernel" in sys.modules
+    return Bar(stream) if in_notebook or stream.isatty() else Lines(stream)

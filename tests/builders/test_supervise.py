@@ -1,0 +1,185 @@
+"""The child process that computes, and its owner, whatever happens to the child."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+from lcdb_builders import snapshot as snapshots
+from lcdb_builders import sources
+from lcdb_builders.blocks import Blocks
+from lcdb_builders.plan import load_plan
+from lcdb_builders.run.supervise import Child, child_environment
+from lcdb_builders.run.tasks import block_to_json
+from lcdb_builders.unit import DRAWS, Block
+from lcdb_builders.units import plan_learners, units
+
+
+@pytest.fixture
+def root(tmp_path):
+    sources.obtain(61, tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def child():
+    with Child() as child:
+        yield child
+
+
+def block_of(root, learner, sizes=(1, 2, 3), splits=("fixed",), **params):
+    learners = {learner: {"estimator": f"estimators.{learner}", "params": params}}
+    if learner in {"LDC", "NMC"}:
+        learners = {learner: params}
+    plan = load_plan(
+        {
+            "datasets": [61],
+            "learners": learners,
+            "samplings": ["random"],
+            "splits": list(splits),
+            "sizes": list(sizes),
+        }
+    )
+    snapshot = snapshots.load(root / "snapshots", "61")
+    found = units(plan, snapshot, plan_learners(plan, allow_import=True))
+    unit = next(unit for unit in found if unit.learner == learner)
+    return Block(unit, unit.sizes, 0, 4)
+
+
+def run(child, root, block, splits=("fixed",), timeout=None, allow_import=True):
+    arguments = {
+        "root": str(root),
+        "block": block_to_json(block),
+        "splits": list(splits),
+        "allow_import": allow_import,
+    }
+    return child.run("compute", arguments, timeout)
+
+
+def test_a_block_is_published(child, root):
+    block = block_of(root, "LDC")
+    outcome = run(child, root, block)
+    assert (outcome.status, outcome.result) == ("complete", block.cells)
+    scores = Blocks(root).read(block)
+    assert scores["accuracy"].shape == (3, 4)
+    snapshot = snapshots.load(root / "snapshots", "61")
+    direct = plan_learners(load_plan({"datasets": [61], "learners": ["LDC"]}))["LDC"]
+    expected = direct.block(snapshot, block, ("fixed",))["fixed"]
+    for name, values in expected.items():
+        assert scores[name].tobytes() == values.tobytes()
+
+
+def test_fixed_and_pool_come_from_one_task(child, root):
+    block = block_of(root, "LDC", splits=("fixed", "pool"))
+    outcome = run(child, root, block, ("fixed", "pool"))
+    assert outcome.result == 2 * block.cells
+    alone = plan_learners(load_plan({"datasets": [61], "learners": ["LDC"]}))["LDC"]
+    snapshot = snapshots.load(root / "snapshots", "61")
+    for split in ("fixed", "pool"):
+        there = Blocks(root).read(block.with_split(split))
+        expected = alone.block(snapshot, block.with_split(split), (split,))[split]
+        assert there["accuracy"].tobytes() == expected["accuracy"].tobytes()
+
+
+def test_draws_are_a_block_too(child, root):
+    plan = load_plan({"datasets": [61], "learners": ["LDC"], "sizes": [1, 50]})
+    unit = units(plan, snapshots.load(root / "snapshots", "61"), plan_learners(plan))[0]
+    assert unit.learner == DRAWS
+    block = Block(unit, unit.sizes, 0, 3)
+    assert run(child, root, block).status == "complete"
+    assert Blocks(root).read(block)["n_test"].tolist() == [[45] * 3] * 2
+
+
+def test_an_exception_fails_the_block_and_not_the_child(child, root):
+    pid = child.run("ready", {}).result
+    outcome = run(child, root, block_of(root, "Raises"))
+    assert outcome.status == "failed"
+    assert "n = 3" in outcome.reason
+    assert "three rows are too many" in outcome.reason
+    assert "\n" not in outcome.reason
+    assert child.run("ready", {}).result == pid
+
+
+def test_a_task_that_holds_the_gil_is_timed_out(child, root):
+    pid = child.run("ready", {}).result
+    outcome = run(child, root, block_of(root, "Hangs"), timeout=1.5)
+    assert outcome.status == "timed_out"
+    assert outcome.reason.startswith("no result within 1.5 s; it was in File ")
+    assert outcome.reason.endswith(" in fit")
+    assert "estimators.py" in outcome.reason
+    assert not psutil.pid_exists(pid)
+    assert child.run("ready", {}).status == "complete"
+
+
+def test_a_death_is_tried_again(child, root, tmp_path):
+    block = block_of(root, "Dies", once=str(tmp_path / "died"))
+    outcome = run(child, root, block)
+    assert (tmp_path / "died").exists()
+    assert outcome.status == "complete"
+
+
+def test_deaths_without_end_fail_the_block(child, root):
+    outcome = run(child, root, block_of(root, "Dies"))
+    assert outcome.status == "failed"
+    assert outcome.reason.startswith("its process died 3 times: it was killed by SIGKILL")
+
+
+def test_what_an_estimator_prints_is_no_answer(child, root):
+    assert run(child, root, block_of(root, "Chatters")).status == "complete"
+
+
+def test_a_strange_class_is_refused(child, root):
+    outcome = run(child, root, block_of(root, "Slow"), allow_import=False)
+    assert (outcome.status, outcome.error) == ("error", "ImportRefusedError")
+
+
+def test_a_folder_that_is_not_shared_is_an_error_of_the_build(child, root, tmp_path):
+    outcome = run(child, tmp_path / "elsewhere", block_of(root, "LDC"))
+    assert (outcome.status, outcome.error) == ("error", "NotFoundError")
+    assert "shared folder" in outcome.reason
+
+
+def test_a_stopped_task_comes_back_at_once(root):
+    with Child() as child:
+        pid = child.run("ready", {}).result
+        threading.Timer(0.3, child.stop).start()
+        started = time.monotonic()
+        assert run(child, root, block_of(root, "Hangs")).status == "stopped"
+        assert time.monotonic() - started < 60
+        assert not psutil.pid_exists(pid)
+
+
+def test_a_child_is_single_threaded_and_prints_nothing(child):
+    pid = child.run("ready", {}).result
+    environment = psutil.Process(pid).environ()
+    assert {environment[name] for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")} == {"1"}
+
+
+OWNER = """
+import json, sys
+from lcdb_builders.run.supervise import Child
+
+child = Child()
+print(child.run("ready", {}).result, flush=True)
+child.run("compute", json.loads(sys.argv[1]))
+"""
+
+
+def test_a_child_dies_with_its_owner(root):
+    """Also while it holds the GIL: nothing is left behind to compute for nobody."""
+    block = block_to_json(block_of(root, "Hangs"))
+    arguments = {"root": str(root), "block": block, "splits": ["fixed"], "allow_import": True}
+    command = [sys.executable, "-c", OWNER, json.dumps(arguments)]
+    environment = child_environment()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as owner:
+        pid = int(owner.stdout.readline())
+        time.sleep(1.0)
+        assert psutil.pid_exists(pid)
+        owner.kill()
+    deadline = time.monotonic() + 60
+    while psutil.pid_exists(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not psutil.pid_exists(pid)
