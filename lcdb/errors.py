@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "CellError",
     "DamagedError",
     "DatasetError",
     "DeterminismError",
@@ -94,6 +95,10 @@ class InterruptedBuildError(LCDBError, RuntimeError):
     """A build was asked to stop; everything published stays, and the same command goes on."""
 
     exit_code = 75
+
+
+class CellError(LCDBError, RuntimeError):
+    """A learner could not be fitted or scored in one cell: the message names the cell."""
 
 
 class FailedBlocksError(LCDBError, RuntimeError):

@@ -52,13 +52,15 @@ class Learner(ABC):
     """
 
     #: Label in plans and cubes.
-    name: ClassVar[str]
+    name: str
     #: What computes its blocks; part of every block's key. Raise it when numbers change.
-    implementation: ClassVar[str]
+    implementation: str
     #: Declared parameters by name.
     parameters: ClassVar[Mapping[str, Parameter]]
     #: The parameter that tuned curves choose, or None.
     tuned_parameter: ClassVar[str | None] = None
+    #: The values that tuned curves choose from where a plan names no others.
+    grid: ClassVar[tuple[float, ...]] = ()
     #: What the AUC ranks by: class log-odds of log scores, or probabilities.
     ranking: ClassVar[Literal["log_odds", "probability"]] = "log_odds"
 

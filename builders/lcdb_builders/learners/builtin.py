@@ -1,0 +1,34 @@
+"""What the ten learners of the database share: a reference estimator fitted cell by cell.
+
+A family with a kernel overrides `block` and `implementation`; `estimator` stays what `lcdb replay`
+and `lcdb verify --recompute` refit with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lcdb_builders.curves import reference_block
+from lcdb_builders.learners.base import Learner, Scores
+from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.unit import Block
+
+__all__ = ["COUNTS", "REFERENCE", "WEIGHTS", "BuiltinLearner"]
+
+REFERENCE = "reference-1"
+
+# The two grids of SPEC: penalties, shrinkage and C; neighbours, rows per leaf, trees and stumps.
+WEIGHTS = tuple(float(value) for value in np.logspace(-8, -1, 20))
+COUNTS = tuple(int(value) for value in np.unique(np.round(np.linspace(1, 100, 20))))
+
+
+class BuiltinLearner(Learner):
+    """A learner whose blocks are computed with its reference estimator."""
+
+    implementation = REFERENCE
+
+    def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
+        """Return the scores of a block by split: one fitted estimator per cell."""
+        return reference_block(self, snapshot, block, splits)
