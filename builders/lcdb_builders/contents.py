@@ -30,7 +30,7 @@ from lcdb_builders.sampling import largest_size
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import DRAWS, Unit, canonical_json
 
-__all__ = ["Contents", "runs", "snapshot_facts", "unit_place"]
+__all__ = ["Contents", "describe", "described", "runs", "snapshot_facts", "unit_place"]
 
 Facts = dict[str, str | int]
 
@@ -168,7 +168,7 @@ class Contents:
         for unit in self.units:
             if unit.learner != DRAWS:
                 definition = _definition(unit)
-                kept = {k: v for k, v in definition.items() if k not in ("learner", "sizes")}
+                kept = {k: v for k, v in definition.items() if k not in _IN_LABELS}
                 found[unit.learner, unit.tuning] = canonical_json(kept)
         return found
 
@@ -178,8 +178,8 @@ class Contents:
         curves: dict[str, dict[str, Any]] = {}
         for unit in self.units:
             definition = _definition(unit)
-            entry = curves.setdefault(canonical_json(definition), {**definition, "cells": []})
-            entry["cells"].append([unit.sampling, unit.split])
+            entry = curves.setdefault(canonical_json(definition), {**definition, "draws": []})
+            entry["draws"].append([unit.sampling, unit.split])
         plan = {
             "curves": list(curves.values()),
             "dataset_sha256": self.units[0].dataset_sha256,
@@ -210,16 +210,14 @@ class Contents:
     def from_attributes(cls, attributes: Mapping[str, Any]) -> Contents:
         """Return the contents that a cube's global attributes speak of."""
         plan = json.loads(attributes["plan"])
-        other = set(_OWN_ATTRIBUTES)
-        facts = {name: value for name, value in attributes.items() if name not in other}
-        units = [
-            unit
-            for curve in plan["curves"]
-            for unit in _units_of(curve, str(attributes["dataset_id"]), plan)
-        ]
+        facts = {k: value for k, value in attributes.items() if k not in _OWN_ATTRIBUTES}
+        shared = {**plan, "dataset": str(attributes["dataset_id"])}
+        units = [unit for curve in plan["curves"] for unit in _units_of(curve, shared)]
         return cls.make(facts, units, plan["repetitions"])
 
 
+# What the labels of `learner_params` say already, or what is no parameter.
+_IN_LABELS = ("learner", "tuning", "sizes")
 # Attributes that are not facts of the dataset.
 _OWN_ATTRIBUTES = (
     "Conventions",
@@ -233,10 +231,15 @@ _OWN_ATTRIBUTES = (
 )
 
 
-def _definition(unit: Unit) -> dict[str, Any]:
-    """Return what units that differ in sampling and split alone have in common."""
+def describe(unit: Unit) -> dict[str, Any]:
+    """Return a unit as a JSON-able dict, with sizes as runs; `described` undoes it."""
     found: dict[str, Any] = {
+        "dataset": unit.dataset,
+        "dataset_sha256": unit.dataset_sha256,
+        "master_seed": unit.seed,
         "learner": unit.learner,
+        "sampling": unit.sampling,
+        "split": unit.split,
         "tuning": unit.tuning,
         "implementation": unit.implementation,
         "params": json.loads(unit.params),
@@ -249,24 +252,47 @@ def _definition(unit: Unit) -> dict[str, Any]:
     return found
 
 
-def _units_of(curve: Mapping[str, Any], dataset: str, plan: Mapping[str, Any]) -> Iterable[Unit]:
-    """Yield the units of one definition: the inverse of `_definition`."""
-    sizes = tuple(n for first, last, step in curve["sizes"] for n in range(first, last + 1, step))
-    for sampling, split in curve["cells"]:
-        yield Unit(
-            dataset=dataset,
-            dataset_sha256=plan["dataset_sha256"],
-            seed=plan["master_seed"],
-            learner=curve["learner"],
-            estimator=curve.get("estimator", ""),
-            params=canonical_json(curve["params"]),
-            implementation=curve["implementation"],
-            sampling=sampling,
-            split=split,
-            tuning=curve["tuning"],
-            tuning_rule=canonical_json(curve["tuning_rule"]) if "tuning_rule" in curve else "",
-            sizes=sizes,
-        )
+def described(text: Mapping[str, Any]) -> Unit:
+    """Return the unit of a description.
+
+    Examples
+    --------
+    >>> unit = Unit("61", "ab", 7, "LDC", "", "{}", "reference-1", "random", "fixed", "default",
+    ...             "", (1, 2, 3, 5, 7))
+    >>> described(describe(unit)) == unit
+    True
+    """
+    return Unit(
+        dataset=text["dataset"],
+        dataset_sha256=text["dataset_sha256"],
+        seed=text["master_seed"],
+        learner=text["learner"],
+        estimator=text.get("estimator", ""),
+        params=canonical_json(text["params"]),
+        implementation=text["implementation"],
+        sampling=text["sampling"],
+        split=text["split"],
+        tuning=text["tuning"],
+        tuning_rule=canonical_json(text["tuning_rule"]) if "tuning_rule" in text else "",
+        sizes=tuple(n for first, last, step in text["sizes"] for n in range(first, last + 1, step)),
+    )
+
+
+def _definition(unit: Unit) -> dict[str, Any]:
+    """Return what units that differ in sampling and split alone have in common."""
+    every = describe(unit)
+    return {name: value for name, value in every.items() if name not in (*_SHARED, *_DRAWS)}
+
+
+# Keys of a description that a whole cube shares, and those that a plan lists as draws.
+_SHARED = ("dataset", "dataset_sha256", "master_seed")
+_DRAWS = ("sampling", "split")
+
+
+def _units_of(curve: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterable[Unit]:
+    """Yield the units of one definition."""
+    for sampling, split in curve["draws"]:
+        yield described({**shared, **curve, "sampling": sampling, "split": split})
 
 
 def _check_units(units: Sequence[Unit]) -> None:

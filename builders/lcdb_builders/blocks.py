@@ -1,0 +1,308 @@
+"""Blocks on disk: published once, found by name, believed by digest.
+
+``blocks/<unit folder>/`` holds the unit itself and the lengths of its blocks (``layout.json``), its
+blocks, the records of those that failed, and leases.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from lcdb.errors import DamagedError, DeterminismError
+from lcdb_builders import disk
+from lcdb_builders.blockfile import (
+    BlockFile,
+    Scores,
+    agree,
+    canonical_scores,
+    encode_block,
+    scores_digest,
+)
+from lcdb_builders.contents import describe, described
+from lcdb_builders.environment import Environment
+from lcdb_builders.layout import Lengths
+from lcdb_builders.records import encode_record, read_record
+from lcdb_builders.unit import Block, Unit
+
+__all__ = [
+    "BLOCK_SUFFIX",
+    "FAILURE_SUFFIX",
+    "LAYOUT_NAME",
+    "Blocks",
+    "Failure",
+    "Published",
+    "block_of_name",
+    "determinism_error",
+]
+
+#: What became of a published block: it is the first, or it was there already, with equal numbers.
+Published = Literal["new", "duplicate"]
+
+_NAME = re.compile(r"n(\d+)-(\d+)\.r(\d+)-(\d+)\.[0-9a-f]{12}")
+BLOCK_SUFFIX, FAILURE_SUFFIX, LAYOUT_NAME = ".block", ".failed.json", "layout.json"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A block that could not be computed."""
+
+    block: Block
+    status: Literal["failed", "timed_out"]
+    reason: str
+    environment: Environment
+
+
+class Blocks:
+    """The blocks of a database directory.
+
+    Cheap to make and to pickle. It remembers which files it has verified.
+
+    Parameters
+    ----------
+    root
+        The database directory.
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = Path(root)
+        self._verified: dict[Path, tuple[int, int, int]] = {}
+
+    def __reduce__(self) -> tuple[type, tuple[Path]]:
+        return type(self), (self.root,)
+
+    def folder(self, unit: Unit) -> Path:
+        """Return the folder of a unit."""
+        return disk.under(self.root, "blocks", unit.folder)
+
+    def path(self, block: Block, suffix: str = BLOCK_SUFFIX) -> Path:
+        """Return the file of a block, or with another suffix one that belongs to it."""
+        return self.folder(block.unit) / f"{block.name}{suffix}"
+
+    # -- layouts -------------------------------------------------------------------------------
+
+    def lengths(self, unit: Unit, proposal: Lengths) -> Lengths:
+        """Return the block lengths of a unit: the stored ones, or the proposal, now stored.
+
+        The first builder's proposal wins, for good: also a later version keeps to it.
+        """
+        path = self.folder(unit) / LAYOUT_NAME
+        while True:
+            try:
+                return Lengths(**read_record(path)["lengths"])
+            except FileNotFoundError:
+                disk.make_folder(path.parent)
+                content = {"unit": describe(unit), "lengths": asdict(proposal)}
+                disk.publish(path, encode_record(content))
+            except DamagedError:
+                disk.unlink(path)
+
+    def units(self, dataset: str) -> list[Unit]:
+        """Return the units of a dataset that have blocks here, by what stands in their folders."""
+        found = []
+        for folder in self.folders(dataset):
+            with suppress(FileNotFoundError, DamagedError):
+                unit = described(read_record(folder / LAYOUT_NAME)["unit"])
+                if unit.dataset == dataset and self.find(unit):
+                    found.append(unit)
+        return found
+
+    def folders(self, dataset: str | None = None) -> list[Path]:
+        """Return the folders of all units, or of one dataset's."""
+        base = self.root / "blocks"
+        if not base.is_dir():
+            return []
+        names = sorted(entry.name for entry in os.scandir(base) if entry.is_dir())
+        start = "" if dataset is None else f"{dataset}-"
+        return [base / name for name in names if name.startswith(start)]
+
+    # -- blocks --------------------------------------------------------------------------------
+
+    def find(self, unit: Unit) -> list[Block]:
+        """Return the blocks of a unit that have a file, by name; none of them is verified."""
+        return self._named(unit, BLOCK_SUFFIX)
+
+    def _named(self, unit: Unit, suffix: str) -> list[Block]:
+        try:
+            entries = sorted(os.listdir(self.folder(unit)))
+        except FileNotFoundError:
+            return []
+        names = (entry.removesuffix(suffix) for entry in entries if entry.endswith(suffix))
+        return [block for name in names if (block := block_of_name(unit, name)) is not None]
+
+    def verified(self, unit: Unit) -> list[Block]:
+        """Return the blocks of a unit whose bytes are what was written; remove the others."""
+        found = []
+        for block in self.find(unit):
+            path = self.path(block)
+            try:
+                stat = path.stat()
+                stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+                if self._verified.get(path) != stamp:
+                    BlockFile(path, block).close()
+                    self._verified[path] = stamp
+            except FileNotFoundError:
+                continue
+            except DamagedError:
+                disk.unlink(path)
+                continue
+            found.append(block)
+        return found
+
+    def open(self, block: Block) -> BlockFile:
+        """Return the open file of a block, verified."""
+        return BlockFile(self.path(block), block)
+
+    def read(self, block: Block) -> Scores:
+        """Return the scores of a block by variable: arrays (sizes, repetitions).
+
+        Raises
+        ------
+        FileNotFoundError
+            It was not computed, or a cube holds it by now.
+        DamagedError
+            Its bytes are not what was written; `missing` will remove it and ask for it again.
+        """
+        with self.open(block) as file:
+            return file.arrays()
+
+    def publish(
+        self, block: Block, scores: Mapping[str, np.ndarray], environment: Environment
+    ) -> Published:
+        """Make a block's scores part of the database; once this returns, no kill undoes it.
+
+        Parameters
+        ----------
+        block
+            What was computed.
+        scores
+            Arrays (sizes, repetitions) of every variable of the unit, in the type of the cube.
+        environment
+            What computed it, see `lcdb_builders.environment.environment`.
+
+        Returns
+        -------
+        Published
+            ``"new"``, or ``"duplicate"`` if it was there with the same numbers.
+
+        Raises
+        ------
+        DeterminismError
+            It was there with other numbers.
+        SchemaError
+            The arrays are not those of the block.
+        StorageError
+            The file could not be written.
+        """
+        mine = canonical_scores(block, scores)
+        path = self.path(block)
+        disk.make_folder(path.parent)
+        data = None
+        while True:
+            try:
+                with self.open(block) as theirs:
+                    _compare(block, mine, environment, theirs)
+                outcome: Published = "duplicate"
+            except DamagedError:
+                disk.unlink(path)
+                continue
+            except FileNotFoundError:
+                data = data or encode_block(block, mine, environment)
+                if not disk.publish(path, data):
+                    continue
+                outcome = "new"
+            disk.unlink(self.path(block, FAILURE_SUFFIX))
+            return outcome
+
+    def remove(self, blocks: Iterable[Block]) -> None:
+        """Remove the files of blocks that a verified cube holds."""
+        for block in blocks:
+            disk.unlink(self.path(block))
+
+    # -- failures ------------------------------------------------------------------------------
+
+    def fail(
+        self,
+        block: Block,
+        status: Literal["failed", "timed_out"],
+        reason: str,
+        environment: Environment,
+    ) -> None:
+        """Record that a block could not be computed; `missing` leaves it out until `retry`."""
+        path = self.path(block, FAILURE_SUFFIX)
+        disk.make_folder(path.parent)
+        text = " ".join(reason.split())[:2000]
+        content = {"status": status, "reason": text, "environment": environment}
+        disk.replace(path, encode_record({**content, "block": block.key}))
+
+    def failures(self, unit: Unit) -> list[Failure]:
+        """Return the recorded failures of a unit; damaged records are removed: a failure less."""
+        found = []
+        for block in self._named(unit, FAILURE_SUFFIX):
+            path = self.path(block, FAILURE_SUFFIX)
+            try:
+                record = read_record(path)
+            except FileNotFoundError:
+                continue
+            except DamagedError:
+                disk.unlink(path)
+                continue
+            found.append(Failure(block, record["status"], record["reason"], record["environment"]))
+        return found
+
+    def retry(self, unit: Unit) -> int:
+        """Forget the failures of a unit, so that `missing` asks for their blocks again."""
+        return sum(
+            disk.unlink(self.path(b, FAILURE_SUFFIX)) for b in self._named(unit, FAILURE_SUFFIX)
+        )
+
+
+def block_of_name(unit: Unit, name: str) -> Block | None:
+    """Return the block of a file name's stem; None if the unit has no such block.
+
+    Examples
+    --------
+    >>> unit = Unit("61", "ab", 1, "LDC", "", "{}", "reference-1", "random", "fixed", "default",
+    ...             "", (1, 2, 3))
+    >>> block = Block(unit, (2, 3), 0, 50)
+    >>> block_of_name(unit, block.name) == block, block_of_name(unit, "n1-2.r0-50") is None
+    (True, True)
+    """
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    first_n, last_n, first, stop = map(int, match.groups())
+    sizes = tuple(n for n in unit.sizes if first_n <= n <= last_n)
+    if not sizes or first >= stop:
+        return None
+    block = Block(unit, sizes, first, stop)
+    return block if block.name == name else None
+
+
+def _compare(block: Block, mine: Scores, environment: Mapping[str, Any], theirs: BlockFile) -> None:
+    """Raise if two results for one block cannot both be right."""
+    if theirs.digest == scores_digest(mine):
+        return
+    for name, array in mine.items():
+        if not agree(array, theirs.array(name), environment, theirs.environment):
+            raise determinism_error(block, name, environment, theirs.environment)
+
+
+def determinism_error(
+    block: Block, name: str, here: Mapping[str, Any], there: Mapping[str, Any]
+) -> DeterminismError:
+    """Return the error that says that a block was computed twice with different numbers."""
+    msg = (
+        f"{block.unit.label}, n {block.sizes[0]} to {block.sizes[-1]}, repetitions {block.first} "
+        f"to {block.stop - 1}: {name} was computed twice with different numbers, on "
+        f"{there.get('host')} ({there.get('cpu')}) and on {here.get('host')} ({here.get('cpu')}); "
+        f"{block.unit.implementation} is not deterministic, and none of its numbers can be trusted"
+    )
+    return DeterminismError(msg)

@@ -1,0 +1,282 @@
+"""What stands beside a cube: its digest, the digests of its slices, who computed it, and when.
+
+``manifest/<id>.json`` tells of the current cube and, while one is being published, of the next.
+A cube is believed if its SHA-256 is that of either, so dying between the two writes is harmless.
+All that would break the rule "same content, same bytes" is kept here and not in the cube.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from lcdb._version import __version__
+from lcdb.errors import DamagedError, FormatVersionError
+from lcdb.schema import FORMAT_VERSION
+from lcdb_builders import disk
+from lcdb_builders.contents import Contents, Facts, describe, described
+from lcdb_builders.environment import Environment, environment, user
+from lcdb_builders.layout import Rectangle
+from lcdb_builders.records import encode_record, read_record
+from lcdb_builders.unit import Unit
+
+__all__ = [
+    "Entry",
+    "Manifest",
+    "Slice",
+    "believed",
+    "cube_path",
+    "file_sha256",
+    "manifest_path",
+    "written_now",
+]
+
+
+def cube_path(root: Path, dataset: str) -> Path:
+    """Return the file of a dataset's cube."""
+    return disk.under(root, "cubes", f"{dataset}.nc")
+
+
+def manifest_path(root: Path, dataset: str) -> Path:
+    """Return the file of a dataset's manifest."""
+    return disk.under(root, "manifest", f"{dataset}.json")
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What a manifest knows of one unit of a cube.
+
+    Parameters
+    ----------
+    unit
+        The unit.
+    status, reason
+        As in the cube, and why; draws have a status here, too.
+    coverage
+        The cells that are there, as rectangles.
+    digests
+        Of decoded values, by variable; empty where nothing is there.
+    computed_on
+        Environments that computed blocks of the unit.
+    """
+
+    unit: Unit
+    status: str
+    reason: str = ""
+    coverage: tuple[Rectangle, ...] = ()
+    digests: Mapping[str, str] = field(default_factory=dict)
+    computed_on: tuple[Environment, ...] = ()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cube file: its digest, and all that is known of it.
+
+    Parameters
+    ----------
+    sha256, length
+        Of the file.
+    facts, repetitions
+        As in its `Contents`.
+    origin
+        Where the dataset came from, and what was imputed or dropped.
+    slices
+        One per unit, in the order of the cube.
+    written
+        Who wrote the file, when, and with what.
+    """
+
+    sha256: str
+    length: int
+    facts: Facts
+    repetitions: int
+    origin: Mapping[str, Any]
+    slices: tuple[Slice, ...]
+    written: Mapping[str, Any]
+
+    @cached_property
+    def contents(self) -> Contents:
+        """What the cube holds besides scores."""
+        return Contents.make(self.facts, [s.unit for s in self.slices], self.repetitions)
+
+    @cached_property
+    def by_unit(self) -> dict[Unit, Slice]:
+        """Slices by unit."""
+        return {s.unit: s for s in self.slices}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the entry as a JSON-able dict; environments are listed once."""
+        known: list[Environment] = []
+        units = [_slice_json(s, known) for s in self.slices]
+        return {
+            "cube": {"sha256": self.sha256, "bytes": self.length},
+            "facts": dict(self.facts),
+            "repetitions": self.repetitions,
+            "origin": dict(self.origin),
+            "units": units,
+            "environments": known,
+            "written": dict(self.written),
+        }
+
+    @classmethod
+    def from_json(cls, text: Mapping[str, Any]) -> Entry:
+        """Return the entry of what `as_json` returned."""
+        known = text["environments"]
+        return cls(
+            sha256=text["cube"]["sha256"],
+            length=text["cube"]["bytes"],
+            facts=text["facts"],
+            repetitions=text["repetitions"],
+            origin=text["origin"],
+            slices=tuple(_slice_of(unit, known) for unit in text["units"]),
+            written=text["written"],
+        )
+
+
+def _slice_json(s: Slice, known: list[Environment]) -> dict[str, Any]:
+    known.extend(e for e in s.computed_on if e not in known)
+    return {
+        "unit": describe(s.unit),
+        "status": s.status,
+        "reason": s.reason,
+        "coverage": [list(rectangle) for rectangle in s.coverage],
+        "digests": dict(s.digests),
+        "computed_on": [known.index(e) for e in s.computed_on],
+    }
+
+
+def _slice_of(text: Mapping[str, Any], known: Sequence[Environment]) -> Slice:
+    return Slice(
+        unit=described(text["unit"]),
+        status=text["status"],
+        reason=text["reason"],
+        coverage=tuple(tuple(rectangle) for rectangle in text["coverage"]),
+        digests=text["digests"],
+        computed_on=tuple(known[i] for i in text["computed_on"]),
+    )
+
+
+def written_now() -> dict[str, Any]:
+    """Return who writes a cube here and now, and with what."""
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return {"by": user(), "at": now, **environment()}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The manifest of one dataset."""
+
+    dataset: str
+    current: Entry | None = None
+    next: Entry | None = None
+
+    def encode(self) -> bytes:
+        """Return the bytes of the manifest file, checked against its schema."""
+        content = {
+            "dataset": self.dataset,
+            "format_version": FORMAT_VERSION,
+            "current": self.current and self.current.as_json(),
+            "next": self.next and self.next.as_json(),
+        }
+        _validator().validate(content)
+        return encode_record(content)
+
+    @classmethod
+    def read(cls, root: Path, dataset: str) -> Manifest:
+        """Return the manifest of a dataset, an empty one if there is none.
+
+        Raises
+        ------
+        DamagedError
+            Its bytes are not what was written.
+        FormatVersionError
+            A newer version wrote it.
+        """
+        path = manifest_path(root, dataset)
+        try:
+            content = read_record(path)
+        except FileNotFoundError:
+            return cls(dataset)
+        if content.get("format_version", 0) > FORMAT_VERSION:
+            msg = (
+                f"{path} has format version {content['format_version']}; lcdb {__version__} knows "
+                f"up to {FORMAT_VERSION}: update lcdb-plusplus"
+            )
+            raise FormatVersionError(msg)
+        if not _validator().is_valid(content):
+            msg = f"{path} is not a manifest of format {FORMAT_VERSION}"
+            raise DamagedError(msg)
+        entries = {
+            key: Entry.from_json(content[key]) for key in ("current", "next") if content[key]
+        }
+        return cls(dataset, **entries)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The cubes that it tells of, the current one first."""
+        return tuple(entry for entry in (self.current, self.next) if entry is not None)
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    text = (files("lcdb.schemas") / "manifest.schema.json").read_text("utf-8")
+    return Draft202012Validator(json.loads(text))
+
+
+_digests: dict[Path, tuple[tuple[int, ...], str]] = {}
+
+
+def file_sha256(path: Path, *, fresh: bool = False) -> str:
+    """Return the SHA-256 of a file; a file that has not changed since is not read again.
+
+    Parameters
+    ----------
+    path
+        The file.
+    fresh
+        Read it in any case.
+    """
+    with path.open("rb") as file:
+        stat = os.fstat(file.fileno())
+        stamp = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+        if fresh or _digests.get(path, (None,))[0] != stamp:
+            _digests[path] = (stamp, hashlib.file_digest(file, "sha256").hexdigest())
+    return _digests[path][1]
+
+
+def believed(root: Path, dataset: str, *, fresh: bool = False) -> Entry | None:
+    """Return the manifest's entry for the cube that is there; None if there is none to believe.
+
+    Either there is no cube, or it is not what any entry tells of: damaged, or without a manifest.
+
+    Parameters
+    ----------
+    root, dataset
+        Database directory and dataset.
+    fresh
+        Read the file even if it seems unchanged.
+    """
+    tried: list[Manifest | None] = []
+    while True:
+        try:
+            manifest = Manifest.read(root, dataset)
+            sha256 = file_sha256(cube_path(root, dataset), fresh=fresh)
+        except (FileNotFoundError, DamagedError):
+            return None
+        for entry in manifest.entries:
+            if entry.sha256 == sha256:
+                return entry
+        # Another builder may have published between the two reads: look again until both hold.
+        if manifest in tried:
+            return None
+        tried.append(manifest)
