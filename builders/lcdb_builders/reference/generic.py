@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,13 @@ from lcdb_builders.reference.metrics import softmax
 from lcdb_builders.reference.onevsrest import one_vs_rest_log_scores
 
 __all__ = ["Generic"]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _is_scored_by_decisions(model: Generic) -> bool:
@@ -40,6 +49,8 @@ class Generic(ClassifierMixin, BaseEstimator):
     array([[0.2, 0.8]])
     """
 
+    estimator_: Any
+
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
@@ -49,17 +60,15 @@ class Generic(ClassifierMixin, BaseEstimator):
         self.estimator_ = None
         if len(self.classes_) > 1:
             self.estimator_ = clone(self.estimator)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with _quiet():
                 self.estimator_.fit(X, y)
         return self
 
     @available_if(_is_scored_by_decisions)
     def log_scores(self, X: Any) -> np.ndarray:
         """Return ln σ of the decision values, one column per class."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            decision = np.asarray(self.estimator_.decision_function(X), float)
+        with _quiet():
+            decision = np.asarray(self.estimator_.decision_function(X), np.float64)
         return one_vs_rest_log_scores(decision.reshape(len(decision), -1))
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -68,9 +77,8 @@ class Generic(ClassifierMixin, BaseEstimator):
             return np.ones((len(X), 1))
         if _is_scored_by_decisions(self):
             return softmax(self.log_scores(X))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return np.asarray(self.estimator_.predict_proba(X), float)
+        with _quiet():
+            return np.asarray(self.estimator_.predict_proba(X), np.float64)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class with the largest score; ties go to the lowest class."""
