@@ -21,6 +21,7 @@ from lcdb.errors import (
     PartialCurveWarning,
     did_you_mean,
 )
+from lcdb.reasons import Reasons, read_reasons
 from lcdb.schema import CUBE_KIND, STATUSES, UNIT_DIMS
 from lcdb.selection import Labels, check_labels, check_metric, positions, take
 
@@ -126,6 +127,7 @@ class Database(Mapping[Key, xr.Dataset]):
         order = sorted(keyed, key=lambda key: (isinstance(key, str), key))
         self._headers = {key: keyed[key] for key in order}
         self._datasets: dict[Key, xr.Dataset] = {}
+        self._why: dict[str, Reasons] = {}
         self._closed = False
 
     # -- mapping -------------------------------------------------------------------------------
@@ -227,14 +229,25 @@ class Database(Mapping[Key, xr.Dataset]):
             self._incomplete(header, labels, status)
         return take(self._dataset(key), header, index, metric)
 
-    def _incomplete(self, header: Header, labels: Sequence[str], status: str) -> None:
-        name = f"{header.name} ({header.id}) {'/'.join(labels)}"
+    def _incomplete(self, header: Header, labels: tuple[str, ...], status: str) -> None:
+        name = f"the curve {header.name} ({header.id}) {'/'.join(labels)}"
+        reason = self._reasons(header).get((*labels, status), "")
+        why = f" ({reason})" if reason else ""
         if status == "partial":
-            msg = f"the curve {name} is partial: values that were not computed are NaN"
+            msg = f"{name} is partial{why}: what was not computed is NaN"
             warnings.warn(msg, PartialCurveWarning, stacklevel=3)
             return
-        msg = f"the curve {name} has status {status!r}"
+        if status == "not_built":
+            todo = "'lcdb build' with a plan that has it computes it"
+        else:
+            todo = f"what there is of it is in db[{_key(header)!r}], 'lcdb build' tries again"
+        msg = f"{name} is not there: its status is {status!r}{why}; {todo}"
         raise NotBuiltError(msg)
+
+    def _reasons(self, header: Header) -> Reasons:
+        if header.id not in self._why:
+            self._why[header.id] = read_reasons(header.path)
+        return self._why[header.id]
 
     def select(
         self,
@@ -298,7 +311,7 @@ class Database(Mapping[Key, xr.Dataset]):
         return found
 
     def status(self) -> pd.DataFrame:
-        """Return one row per curve (without metric): its labels and its status.
+        """Return one row per curve (without metric): labels, status, and the reason if known.
 
         Examples
         --------
@@ -306,7 +319,7 @@ class Database(Mapping[Key, xr.Dataset]):
         >>> with lcdb.tutorial() as db:
         ...     table = db.status()
         >>> list(table.columns)
-        ['dataset', 'name', 'learner', 'sampling', 'split', 'tuning', 'status']
+        ['dataset', 'name', 'learner', 'sampling', 'split', 'tuning', 'status', 'reason']
         """
         import pandas as pd
 
@@ -317,6 +330,9 @@ class Database(Mapping[Key, xr.Dataset]):
             table.insert(0, "dataset", key)
             table.insert(1, "name", header.name)
             table["status"] = pd.Categorical.from_codes(header.status.ravel(), STATUSES)
+            reasons = self._reasons(header)
+            names = map(tuple, table[[*UNIT_DIMS, "status"]].to_numpy())
+            table["reason"] = [reasons.get(name, "") for name in names]
             tables.append(table)
         return pd.concat(tables, ignore_index=True)
 

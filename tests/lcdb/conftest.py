@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,9 @@ def db(database_folder):
 
     with lcdb.open(database_folder) as opened:
         yield opened
+
+
+@pytest.fixture
+def copy(database_folder, tmp_path):
+    """A copy that a test may change."""
+    return shutil.copytree(database_folder, tmp_path / "copy")

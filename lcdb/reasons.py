@@ -1,0 +1,50 @@
+"""Why a curve is not complete: told by the manifest beside a cube, where there is one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lcdb.schema import UNIT_DIMS
+
+__all__ = ["Reasons", "manifest_file", "read_reasons"]
+
+#: (learner, sampling, split, tuning, status) to reason.
+Reasons = dict[tuple[str, ...], str]
+
+
+def manifest_file(cube: Path) -> Path:
+    """Return where the manifest of a cube is, if the cube is still in its database directory.
+
+    Examples
+    --------
+    >>> manifest_file(Path("database/cubes/61.nc")).as_posix()
+    'database/manifest/61.json'
+    """
+    return cube.parent.parent / "manifest" / f"{cube.stem}.json"
+
+
+def read_reasons(cube: Path) -> Reasons:
+    """Return the reasons that a manifest gives, by curve and status.
+
+    A cube needs no manifest to be read, so one that is missing or damaged gives no reasons;
+    `lcdb verify` is there to complain.
+    """
+    try:
+        content = json.loads(manifest_file(cube).read_bytes())
+        entries = [content[name] for name in ("current", "next") if content.get(name)]
+        found: Reasons = {}
+        for entry in entries:
+            for slice_ in entry["units"]:
+                if slice_["reason"]:
+                    found.setdefault(_curve(slice_), str(slice_["reason"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+    return found
+
+
+def _curve(slice_: Mapping[str, Any]) -> tuple[str, ...]:
+    # With the status: a manifest may tell of the next cube as well as of the current one.
+    return (*(slice_["unit"][dim] for dim in UNIT_DIMS), slice_["status"])
