@@ -21,6 +21,7 @@ import numpy as np
 
 from lcdb.errors import DamagedError, DatasetError, FormatVersionError, NotFoundError
 from lcdb.schema import FORMAT_VERSION
+from lcdb_builders import disk
 
 __all__ = [
     "Snapshot",
@@ -165,19 +166,24 @@ def save(snapshot: Snapshot, folder: Path, *, replace: bool = False) -> None:
         The folder holds other data by this id.
     """
     arrays, text = _path(folder, snapshot.id, ".npz"), _path(folder, snapshot.id, ".json")
-    if text.exists() and not replace:
-        present = read_manifest(folder, snapshot.id)
-        if present["sha256"] != snapshot.sha256:
-            msg = (
-                f"{text} describes other data (sha256 {present['sha256'][:12]}…) than the dataset "
-                f"now (sha256 {snapshot.sha256[:12]}…); use another database directory or id"
-            )
-            raise DatasetError(msg)
+    data, described = _arrays(snapshot), _rendered(manifest(snapshot))
+    disk.make_folder(Path(folder))
+    if replace:
+        disk.replace(arrays, data)
+        disk.replace(text, described)
         return
-    from lcdb_builders.disk import publish
-
-    publish(arrays, _arrays(snapshot), replace=True)
-    publish(text, _rendered(manifest(snapshot)), replace=True)
+    if not text.exists():
+        # Arrays without a JSON file are what a process left that died in between.
+        if not disk.publish(arrays, data) and arrays.read_bytes() != data and not text.exists():
+            disk.replace(arrays, data)
+        disk.publish(text, described)
+    present = read_manifest(folder, snapshot.id)
+    if present["sha256"] != snapshot.sha256:
+        msg = (
+            f"{text} describes other data (sha256 {present['sha256'][:12]}…) than the dataset "
+            f"now (sha256 {snapshot.sha256[:12]}…); use another database directory or id"
+        )
+        raise DatasetError(msg)
 
 
 def _damaged(path: Path, what: str) -> DamagedError:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from lcdb.errors import StorageError
+from lcdb_builders.disk import make_folder
 from lcdb_builders.kernels.jit import user_cache
 
 __all__ = ["locked", "snapshot_cache"]
@@ -25,15 +27,30 @@ def locked(folder: Path, id: str) -> Iterator[None]:
     It saves work and keeps servers from being asked twice. Nothing breaks without it, so where it
     cannot be had (a read-only cache, a file system without locks) there is none.
     """
+    path = folder / f".{id}.lock"
+    handle = _lock(path)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / f".{id}.lock", os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError:
-        yield
-        return
-    try:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
+        if handle is not None:
+            with suppress(OSError):
+                path.unlink()
+            os.close(handle)
+
+
+def _lock(path: Path) -> int | None:
+    """Wait for the lock; who has it removes its file, so one that was removed is no lock."""
+    while True:
+        handle = -1
+        try:
+            make_folder(path.parent)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except (OSError, StorageError):
+            if handle >= 0:
+                os.close(handle)
+            return None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle), os.stat(path)):
+                return handle
         os.close(handle)

@@ -1,8 +1,8 @@
 """Downloads one ARFF file with OpenML's own client, in a process of its own.
 
 The client keeps global state, writes below the home directory when it is imported, waits for ever
-for a server that never answers, and two of it in one cache folder corrupt each other. So it runs as
-``python -m lcdb_builders.sources.openml_child`` with a folder of its own, and can be killed.
+for a server that never answers, and two of it in one cache folder corrupt each other. So this file
+is run by itself with a folder of its own, and can be killed; it imports nothing of this package.
 The answer goes to ``answer.json`` in that folder.
 """
 

@@ -20,10 +20,10 @@ from urllib.parse import urlsplit
 
 from lcdb.errors import DatasetError, FetchError, MissingExtraError
 from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.sources import openml_child
 from lcdb_builders.sources.arff import arff_names, read_arff
 from lcdb_builders.sources.catalog import Expected, find
 from lcdb_builders.sources.convert import to_snapshot, with_origin
-from lcdb_builders.sources.openml_child import ANSWER
 from lcdb_builders.sources.table import about, decode
 
 __all__ = ["OpenML"]
@@ -104,7 +104,9 @@ class OpenML:
             "timeout": self.timeout,
             "retries": self.retries,
         }
-        command = [sys.executable, "-m", "lcdb_builders.sources.openml_child", json.dumps(asked)]
+        # As a file, so that the child need not import this package; -P keeps the file's neighbours
+        # from passing for modules of that name.
+        command = [sys.executable, "-P", openml_child.__file__, json.dumps(asked)]
         try:
             child = subprocess.run(
                 command,
@@ -117,7 +119,7 @@ class OpenML:
         except subprocess.TimeoutExpired as error:
             msg = f"{urlsplit(self.server).netloc} was not done after {self.deadline:g} s"
             raise FetchError(msg) from error
-        written = folder / ANSWER
+        written = folder / openml_child.ANSWER
         if not written.is_file():
             lines = child.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
             msg = f"OpenML's client stopped (exit code {child.returncode}): {lines[-1]}"
