@@ -20,7 +20,7 @@ from lcdb._version import __version__
 from lcdb.errors import LCDBError
 
 if TYPE_CHECKING:
-    from lcdb import analysis, schema, stats
+    from lcdb import analysis, plot, schema, stats
     from lcdb.database import Database, open
     from lcdb.tools import replay
     from lcdb.tutorial import tutorial
@@ -31,6 +31,7 @@ __all__ = [
     "__version__",
     "analysis",
     "open",
+    "plot",
     "replay",
     "schema",
     "stats",
@@ -42,6 +43,7 @@ _LAZY = {
     "Database": "lcdb.database",
     "analysis": "",
     "open": "lcdb.database",
+    "plot": "",
     "replay": "lcdb.tools",
     "schema": "",
     "stats": "",

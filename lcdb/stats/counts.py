@@ -117,9 +117,8 @@ def summary_of_counts(
     above = at_ranks[:, np.searchsorted(ranks, np.minimum(low + 1, size - 1))]
     values = (below + (place - low) * (above - below)) * scale[:, None]
     fields = _named(raw, scale, size)
-    return {name: fields[name].reshape(shape) for name in FIELDS}, values.reshape(
-        shape + (len(place),)
-    )
+    by_name = {name: fields[name].reshape(shape) for name in FIELDS}
+    return by_name, values.reshape((*shape, len(place)))
 
 
 def _named(raw: np.ndarray, scale: np.ndarray, size: int) -> dict[str, np.ndarray]:

@@ -1,0 +1,24 @@
+"""Figures for publication: one function per figure, each takes and returns matplotlib axes.
+
+Learners have the same colour in all of them.
+"""
+
+from lcdb.plot.figures import (
+    distributions,
+    inverse_cdf,
+    non_gaussian_share,
+    profile,
+    quantile_curves,
+    rejection_map,
+)
+from lcdb.plot.style import colour_of
+
+__all__ = [
+    "colour_of",
+    "distributions",
+    "inverse_cdf",
+    "non_gaussian_share",
+    "profile",
+    "quantile_curves",
+    "rejection_map",
+]
