@@ -228,9 +228,11 @@ def _parse(text: str) -> _Rows:
         keyword = match.group(1).lower() if match else ""
         if match and keyword == "attribute":
             attributes.append(_attribute(match.group(2), line))
-        elif keyword == "data" and attributes:
+        elif keyword == "data":
+            if not attributes:
+                break
             rows = _Rows(attributes)
-        elif keyword not in {"relation", "data"}:
+        elif keyword != "relation":
             raise _fail(line, f"expected @relation, @attribute or @data, not {content[:30]!r}")
     if not attributes:
         msg = "malformed ARFF: no @attribute line; is this an ARFF file?"
