@@ -2,66 +2,26 @@
 
 This is the definition of a block in plain code. Kernels compute the same numbers faster; `lcdb
 replay` and `lcdb verify --recompute` come back here.
-
-The rows of a training set are handed over in the order in which they were first drawn. Copies of a
-row that a bootstrap drew more than once follow it at once, so that repeated rows say the same as
-weighted rows, also where the order of rows breaks ties.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from lcdb.errors import CellError
-from lcdb.schema import METRICS
+from lcdb.schema import METRICS, VARIABLES
+from lcdb_builders.cells import fit_cell, score_cell, training_rows
 from lcdb_builders.learners.base import Learner, Scores
-from lcdb_builders.reference.metrics import CellScores, cell_scores
 from lcdb_builders.sampling import Draws
 from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.streams import StreamKey, stream_key
+from lcdb_builders.tuning import tuned_cell
 from lcdb_builders.unit import Block, Unit
 
-__all__ = [
-    "draws_block",
-    "draws_by_split",
-    "fit_cell",
-    "learner_key",
-    "reference_block",
-    "score_cell",
-    "training_rows",
-    "weighted_rows",
-]
+__all__ = ["draws_block", "draws_by_split", "reference_block"]
 
-
-def weighted_rows(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return distinct rows in the order of their first draw, and how often each was drawn.
-
-    Examples
-    --------
-    >>> weighted_rows(np.array([7, 3, 7, 9, 3, 7]))
-    (array([7, 3, 9]), array([3, 2, 1]))
-    """
-    rows, first, counts = np.unique(drawn, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    return rows[order], counts[order]
-
-
-def training_rows(draws: Draws, n: int, repetition: int) -> np.ndarray:
-    """Return the n training rows of a cell as estimators are given them."""
-    drawn = draws.train(n, repetition)
-    return np.repeat(*weighted_rows(drawn)) if draws.sampling == "bootstrap" else drawn
-
-
-def learner_key(unit: Unit) -> StreamKey:
-    """Return the key of a unit's own random stream: what a randomised learner decides with.
-
-    It does not depend on the test set: `fixed` and `pool` share their fits.
-    """
-    split = "fixed" if unit.split == "pool" else unit.split
-    return stream_key(unit.seed, unit.dataset_sha256, "learner", unit.learner, unit.sampling, split)
+# By split, what a cell adds to each variable.
+CellValues = dict[str, dict[str, float]]
 
 
 def draws_by_split(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Draws]:
@@ -73,89 +33,55 @@ def draws_by_split(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> d
     return found
 
 
-def fit_cell(
+def default_cell(
     learner: Learner,
     snapshot: Snapshot,
     unit: Unit,
-    rows: np.ndarray,
+    draws: Mapping[str, Draws],
     n: int,
     repetition: int,
-    params: Mapping[str, Any] | None = None,
-) -> Any:
-    """Return the fitted reference estimator of one cell.
-
-    Parameters
-    ----------
-    learner, snapshot, unit
-        Who learns what.
-    rows
-        Training rows, as `training_rows` returns them.
-    n, repetition
-        Where in the unit: they choose the learner's random stream.
-    params
-        Parameters; those of the unit if None.
-    """
-    chosen = unit.parameters if params is None else params
-    where = {"key": learner_key(unit), "n": n, "repetition": repetition}
-    estimator = learner.estimator(snapshot, chosen, **where)
-    try:
-        return estimator.fit(snapshot.X[rows], snapshot.y[rows])
-    except Exception as error:
-        msg = f"{unit.label}: fitting failed at n = {n}, repetition {repetition}: {error}"
-        raise CellError(msg) from error
+) -> CellValues:
+    """Return the scores of one fit by split."""
+    rows = training_rows(next(iter(draws.values())), n, repetition)
+    estimator = fit_cell(learner, snapshot, unit, rows, n, repetition)
+    tests = {split: found.test(n, repetition) for split, found in draws.items()}
+    return {
+        split: vars(score_cell(learner, estimator, snapshot, test)) for split, test in tests.items()
+    }
 
 
-def _by_code(values: np.ndarray, classes: np.ndarray, count: int, absent: float) -> np.ndarray:
-    """Return columns by class code, for an estimator that knows only some of the classes."""
-    if len(classes) == count:
-        return values
-    full = np.full((len(values), count), absent)
-    full[:, classes] = values
-    return full
-
-
-def score_cell(
-    learner: Learner, estimator: Any, snapshot: Snapshot, rows: np.ndarray
-) -> CellScores:
-    """Return the metrics of a fitted estimator on test rows."""
-    X, y, classes = snapshot.X[rows], snapshot.y[rows], estimator.classes_
-    by_scores = hasattr(estimator, "log_scores")
-    found = estimator.log_scores(X) if by_scores else estimator.predict_proba(X)
-    if found.shape != (len(rows), len(classes)) or not np.isfinite(found.max(axis=1)).all():
-        kind = "log_scores" if by_scores else "predict_proba"
-        msg = (
-            f"{learner.name}: {kind} returned an array of shape {found.shape}, or values that are "
-            f"not finite; expected a number for each of {len(rows)} rows and {len(classes)} classes"
-        )
-        raise CellError(msg)
-    if by_scores:
-        scores = _by_code(found, classes, snapshot.classes, -np.inf)
-        return cell_scores(y, scores=scores, ranking=learner.ranking)
-    return cell_scores(y, p=_by_code(found, classes, snapshot.classes, 0.0))
-
-
-def _empty_scores(shape: tuple[int, int]) -> Scores:
-    scores: Scores = {name: np.full(shape, np.nan, np.float32) for name in METRICS}
-    scores["n_clipped"] = np.full(shape, -1, np.int32)
-    return scores
+def _empty_scores(block: Block) -> Scores:
+    names = [*METRICS, "n_clipped"]
+    if block.unit.tuning == "tuned":
+        names += [f"{what}_{name}" for name in METRICS for what in ("choice", "choice_flag")]
+    return {
+        name: np.full(block.shape, VARIABLES[name].empty, VARIABLES[name].dtype) for name in names
+    }
 
 
 def reference_block(
     learner: Learner, snapshot: Snapshot, block: Block, splits: Sequence[str]
 ) -> dict[str, Scores]:
-    """Return the scores of a block by split, from one fitted reference estimator per cell."""
+    """Return the scores of a block by split, from one fitted reference estimator per cell.
+
+    Parameters
+    ----------
+    learner, snapshot
+        Who learns what.
+    block
+        What to compute, tuned or not.
+    splits
+        As `Learner.block` takes them.
+    """
     draws = draws_by_split(snapshot, block, splits)
-    shared = draws[splits[0]]
-    result = {split: _empty_scores(block.shape) for split in splits}
+    score = tuned_cell if block.unit.tuning == "tuned" else default_cell
+    result = {split: _empty_scores(block) for split in splits}
     for i, n in enumerate(block.sizes):
         for j, repetition in enumerate(block.repetitions):
-            rows = training_rows(shared, n, repetition)
-            estimator = fit_cell(learner, snapshot, block.unit, rows, n, repetition)
+            cell = score(learner, snapshot, block.unit, draws, n, repetition)
             for split, scores in result.items():
-                test = draws[split].test(n, repetition)
-                cell = score_cell(learner, estimator, snapshot, test)
                 for name, values in scores.items():
-                    values[i, j] = getattr(cell, name)
+                    values[i, j] = cell[split][name]
     return result
 
 
@@ -175,19 +101,18 @@ def draws_block(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict
     """
     draws = draws_by_split(snapshot, block, splits)
     shared = draws[splits[0]]
-    n_test = {split: np.empty(block.shape, np.int32) for split in splits}
-    n_classes = np.empty(block.shape, np.int8)
+    distinct = np.empty(block.shape, np.int32)
+    classes = np.empty(block.shape, np.int8)
     for i, n in enumerate(block.sizes):
         for j, repetition in enumerate(block.repetitions):
             rows = shared.train(n, repetition)
-            n_classes[i, j] = np.count_nonzero(np.bincount(snapshot.y[rows]))
-            for split, values in n_test.items():
-                varying = split == "varying"
-                values[i, j] = (
-                    snapshot.rows - len(set(rows.tolist()))
-                    if varying
-                    else len(draws[split].fixed_test)
-                )
-    return {
-        split: {"n_test": n_test[split], "n_classes_train": n_classes.copy()} for split in splits
-    }
+            distinct[i, j] = len(set(rows.tolist())) if shared.sampling == "bootstrap" else n
+            classes[i, j] = np.count_nonzero(np.bincount(snapshot.y[rows]))
+    result: dict[str, Scores] = {}
+    for split, found in draws.items():
+        varying = split == "varying"
+        n_test = (
+            snapshot.rows - distinct if varying else np.full_like(distinct, len(found.fixed_test))
+        )
+        result[split] = {"n_test": n_test, "n_classes_train": classes.copy()}
+    return result
