@@ -1,0 +1,172 @@
+"""What a plan will cost: estimated time of cells, lengths of blocks, bytes on disk.
+
+Estimates steer the order of work, the lengths of blocks and what is printed; no number of the
+database depends on them. They hold within a factor of two for the datasets of the paper.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from lcdb_builders.layout import Lengths
+from lcdb_builders.sampling import largest_size
+from lcdb_builders.unit import DRAWS, Unit
+from lcdb_builders.units import Subject
+
+__all__ = [
+    "BYTES_PER_CELL",
+    "block_lengths",
+    "cell_seconds",
+    "count_blocks",
+    "stretch",
+    "unit_seconds",
+]
+
+# Seconds that a block aims at, and how many blocks a plan may have in all.
+BLOCK_SECONDS = 60.0
+MOST_BLOCKS = 50_000
+# Lengths of blocks in repetitions: round ones, so that a database grows along its old grid.
+ROUND = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
+# Measured on cubes of iris and cmc: packed bytes of a cell in all variables of its unit.
+BYTES_PER_CELL = {"default": 9.0, "tuned": 12.0, DRAWS: 0.3}
+
+# Microseconds of one core per cell, as a sum of terms times n (training rows), t (test rows),
+# d (features), k (classes) and o (one-vs-rest problems: k, or 1 for two classes). Least squares
+# over eight datasets (N = 150 to 4970), eight sizes each, both kinds of draws, two splits.
+Terms = Mapping[str, float]
+MEASURED: Mapping[str, Mapping[str, Terms]] = {
+    "reference": {
+        "NMC": {"": 110, "k": 23, "nd": 0.012, "tk": 0.11},
+        "LDC": {"": 140, "k": 27, "nd": 0.013, "tk": 0.10, "td": 0.004},
+        "QDC": {"": 46, "k": 88, "nd": 0.017, "tk": 0.15, "td": 0.018},
+        "NNC": {"": 110, "tk": 0.02, "tnd": 0.0015},
+        "LREG": {"": 240, "o": 320, "od": 14, "ndo": 0.06, "tk": 0.12},
+        "LSVC": {"": 200, "o": 160, "od": 2.6, "ndo": 0.05, "tk": 0.11},
+        "GSVC": {"": 200, "o": 79, "ndo": 0.25, "nno": 0.017, "tk": 0.17, "tn": 0.004},
+        "DT": {"": 50, "n": 4.5, "nd": 0.65, "tk": 0.02},
+        "RFOR": {"": 600, "nd": 15, "tk": 0.6},
+        "ADAB": {"k": 1500, "n": 8.0, "nd": 2.7, "tk": 0.2},
+        DRAWS: {"": 12, "n": 0.1},
+    },
+}
+# A scikit-learn class that nothing is known of.
+UNKNOWN: Terms = {"": 3000, "nd": 1.0, "tk": 0.3}
+# Parameters that cost is proportional to, and the values it was measured at.
+PROPORTIONAL = {"RFOR": ("trees", 20), "ADAB": ("stumps", 100)}
+
+
+def _terms(unit: Unit) -> Terms:
+    """Return the terms of what computes a unit; unmeasured ones cost what the reference does."""
+    family = unit.implementation.partition("-")[0]
+    for known in (family, "reference"):
+        if unit.learner in MEASURED.get(known, {}):
+            return MEASURED[known][unit.learner]
+    return UNKNOWN
+
+
+def _test_rows(unit: Unit, rows: int, n: np.ndarray) -> np.ndarray:
+    m = largest_size(rows)
+    if unit.split == "varying":
+        drawn = rows * (1 - 1 / rows) ** n if unit.sampling == "bootstrap" else rows - n
+        return np.asarray(drawn)
+    return np.full(len(n), rows - m if unit.split == "fixed" else m, float)
+
+
+def cell_seconds(unit: Unit, dataset: Subject) -> np.ndarray:
+    """Return the estimated time of one repetition at every size of a unit.
+
+    Examples
+    --------
+    >>> from lcdb_builders.sources import expected
+    >>> unit = Unit("61", "ab", 1, "LDC", "", "{}", "reference-1", "random", "fixed", "default",
+    ...             "", (10, 100))
+    >>> bool((cell_seconds(unit, expected()["61"]) > 1e-4).all())
+    True
+    """
+    n = np.array(unit.sizes, float)
+    classes = dataset.classes
+    values: dict[str, Any] = {
+        "n": n,
+        "t": _test_rows(unit, dataset.rows, n),
+        "d": dataset.features,
+        "k": classes,
+        "o": classes if classes > 2 else 1,
+    }
+    total = np.zeros(len(n))
+    for product, micros in _terms(unit).items():
+        total += micros * math.prod((values[letter] for letter in product), start=1.0)
+    if unit.learner in PROPORTIONAL:
+        name, measured = PROPORTIONAL[unit.learner]
+        total *= unit.parameters.get(name, measured) / measured
+    if unit.tuning == "tuned":
+        # One fit per value of the grid, and up to one more per metric on all rows.
+        total *= len(json.loads(unit.tuning_rule)["grid"]) + 2
+    return total * 1e-6
+
+
+@lru_cache(maxsize=100_000)
+def _repetition_seconds(unit: Unit, dataset: Subject) -> float:
+    return float(cell_seconds(unit, dataset).sum())
+
+
+def unit_seconds(unit: Unit, dataset: Subject, repetitions: int) -> float:
+    """Return the estimated time of a unit on one core."""
+    return _repetition_seconds(unit, dataset) * repetitions
+
+
+def count_blocks(unit: Unit, lengths: Lengths, repetitions: int) -> int:
+    """Return the number of blocks of a unit.
+
+    Examples
+    --------
+    >>> unit = Unit("61", "ab", 1, "LDC", "", "{}", "reference-1", "random", "fixed", "default",
+    ...             "", (1, 2, 3))
+    >>> count_blocks(unit, Lengths(sizes=2, repetitions=10), repetitions=25)
+    6
+    """
+    return math.ceil(len(unit.sizes) / lengths.sizes) * math.ceil(repetitions / lengths.repetitions)
+
+
+def stretch(units: Iterable[tuple[Unit, Subject]], repetitions: int) -> float:
+    """Return how much longer than a minute blocks of a plan must be to be few enough."""
+    units = list(units)
+    factor = 1.0
+    while factor < 1e6:
+        lengths = [(unit, block_lengths(unit, dataset, factor)) for unit, dataset in units]
+        if sum(count_blocks(*pair, repetitions) for pair in lengths) <= MOST_BLOCKS:
+            break
+        factor *= 1.25
+    return factor
+
+
+def block_lengths(unit: Unit, dataset: Subject, factor: float = 1.0) -> Lengths:
+    """Return lengths of a unit's blocks that take about a minute.
+
+    Parameters
+    ----------
+    unit, dataset
+        What is computed.
+    factor
+        How much longer than a minute, see `stretch`.
+
+    Examples
+    --------
+    >>> from lcdb_builders.sources import expected
+    >>> unit = Unit("61", "ab", 1, "RFOR", "", "{}", "reference-1", "random", "fixed", "default",
+    ...             "", tuple(range(1, 106)))
+    >>> block_lengths(unit, expected()["61"])
+    Lengths(sizes=105, repetitions=100)
+    """
+    wanted = BLOCK_SECONDS * factor
+    once = max(_repetition_seconds(unit, dataset), 1e-9)
+    if once > 1.5 * wanted:
+        runs = math.ceil(once / wanted)
+        return Lengths(sizes=math.ceil(len(unit.sizes) / runs), repetitions=1)
+    fitting = [length for length in ROUND if length * once <= 1.25 * wanted]
+    return Lengths(sizes=len(unit.sizes), repetitions=max(fitting, default=1))
