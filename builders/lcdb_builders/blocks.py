@@ -36,6 +36,7 @@ __all__ = [
     "BLOCK_SUFFIX",
     "FAILURE_SUFFIX",
     "LAYOUT_NAME",
+    "LEASE_SUFFIX",
     "Blocks",
     "Failure",
     "Published",
@@ -47,7 +48,8 @@ __all__ = [
 Published = Literal["new", "duplicate"]
 
 _NAME = re.compile(r"n(\d+)-(\d+)\.r(\d+)-(\d+)\.[0-9a-f]{12}")
-BLOCK_SUFFIX, FAILURE_SUFFIX, LAYOUT_NAME = ".block", ".failed.json", "layout.json"
+BLOCK_SUFFIX, FAILURE_SUFFIX, LEASE_SUFFIX = ".block", ".failed.json", ".lease"
+LAYOUT_NAME = "layout.json"
 
 
 @dataclass(frozen=True)
@@ -221,10 +223,25 @@ class Blocks:
             disk.unlink(self.path(block, FAILURE_SUFFIX))
             return outcome
 
-    def remove(self, blocks: Iterable[Block]) -> None:
-        """Remove the files of blocks that a verified cube holds."""
+    def clear(self, unit: Unit, blocks: Iterable[Block], repetitions: int) -> None:
+        """Remove what belongs to a unit that a verified cube holds completely.
+
+        Parameters
+        ----------
+        unit
+            The unit; its block lengths stay.
+        blocks
+            Blocks that were packed; others may just have been published and not compared yet.
+        repetitions
+            R of the cube: what goes beyond stays.
+        """
         for block in blocks:
-            disk.unlink(self.path(block))
+            if block.stop <= repetitions:
+                disk.unlink(self.path(block))
+        for suffix in (FAILURE_SUFFIX, LEASE_SUFFIX):
+            for block in self._named(unit, suffix):
+                if block.stop <= repetitions:
+                    disk.unlink(self.path(block, suffix))
 
     # -- failures ------------------------------------------------------------------------------
 

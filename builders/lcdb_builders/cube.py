@@ -35,6 +35,7 @@ __all__ = [
     "read_contents",
     "read_digests",
     "read_values",
+    "same_chunks",
     "slice_digest",
     "unit_digest",
     "unit_variables",
@@ -176,7 +177,7 @@ class CubeWriter:
         there = _slice(self.contents, unit, variable)
         here = _slice(old, unit, variable)
         origin = source[variable.name].id
-        for start in range(0, self.contents.largest, CHUNK_SIZES):
+        for start in _chunk_starts(self.contents):
             mask, chunk = origin.read_direct_chunk((*here, start, 0))
             target.write_direct_chunk((*there, start, 0), chunk, mask)
 
@@ -198,6 +199,25 @@ class CubeWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _chunk_starts(contents: Contents) -> range:
+    """Return where chunks begin along n."""
+    return range(0, contents.largest, CHUNK_SIZES)
+
+
+def same_chunks(
+    one: tuple[h5py.File, Contents],
+    other: tuple[h5py.File, Contents],
+    unit: Unit,
+    variable: Variable,
+) -> bool:
+    """Return whether two cubes have the same bytes for one variable of a unit."""
+    chunks = []
+    for file, contents in (one, other):
+        where, stored = _slice(contents, unit, variable), file[variable.name].id
+        chunks.append([stored.read_direct_chunk((*where, n, 0)) for n in _chunk_starts(contents)])
+    return chunks[0] == chunks[1]
 
 
 def _write_coordinates(netcdf: h5netcdf.File, contents: Contents) -> None:

@@ -77,6 +77,12 @@ class Coverage:
         start, end = np.searchsorted(self._sizes, [first_n, last_n + 1])
         return slice(int(start), int(end)), slice(first, stop)
 
+    def holds(self, block: Block) -> bool:
+        """Return whether all cells of a block are there."""
+        where = self.where((block.sizes[0], block.sizes[-1], block.first, block.stop))
+        inside = block.stop <= self.there.shape[1]
+        return inside and bool(self.there[where].all())
+
     @property
     def cells(self) -> int:
         """Number of cells that are there."""

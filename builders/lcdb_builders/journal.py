@@ -1,0 +1,244 @@
+"""The journal as a builder uses it: what is missing, leases on it, results and failures.
+
+A builder's loop is: `missing` → `lease` a block → compute it → `publish` (or `fail`) → and when
+nothing is missing any more, `lcdb_builders.pack.pack`. Any number of builders may do so at once on
+one directory, on any number of machines; each may be killed at any moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from lcdb.errors import DamagedError
+from lcdb_builders import disk
+from lcdb_builders.blockfile import Scores, agree, canonical_scores
+from lcdb_builders.blocks import LEASE_SUFFIX, Blocks, Failure, Published, determinism_error
+from lcdb_builders.cube import read_values, slice_digest, unit_variables
+from lcdb_builders.environment import Environment
+from lcdb_builders.growth import merge_units
+from lcdb_builders.layout import Coverage, Lengths
+from lcdb_builders.lease import Lease
+from lcdb_builders.manifest import Entry, Manifest, cube_path, manifest_path
+from lcdb_builders.process import this_process
+from lcdb_builders.repair import restore
+from lcdb_builders.unit import Block, Unit, digest
+
+__all__ = ["Failure", "Journal", "Lengths", "Published"]
+
+
+class Journal(Blocks):
+    """What a builder does with a database directory, besides packing.
+
+    Cheap to make and to pickle; a worker may make its own.
+
+    Parameters
+    ----------
+    root
+        The database directory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lcdb_builders.environment import environment
+    >>> from lcdb_builders.unit import DRAWS
+    >>> unit = Unit("61", "ab", 1, DRAWS, "", "{}", "draws-1", "random", "fixed", "default", "",
+    ...             (1, 2, 3))
+    >>> journal = Journal(tempfile.mkdtemp())
+    >>> journal.prepare([unit])
+    >>> first, second = journal.missing(unit, repetitions=8, proposal=Lengths(3, 5))
+    >>> with journal.lease(first) as lease:
+    ...     counts = np.full(first.shape, 2)
+    ...     scores = {"n_test": counts.astype("int32"), "n_classes_train": counts.astype("int8")}
+    ...     journal.publish(first, scores, environment())
+    'new'
+    >>> journal.missing(unit, repetitions=8) == [second]
+    True
+    """
+
+    def __init__(self, root: str | Path) -> None:
+        super().__init__(root)
+        self._entries: dict[str, tuple[tuple[int, ...], Entry | None]] = {}
+
+    def prepare(self, units: Iterable[Unit] = ()) -> None:
+        """Make the folders, sweep what dead builders left, and see whether the units may be built.
+
+        Parameters
+        ----------
+        units
+            What is going to be built: all of it, so that a plan that cannot go into this
+            directory is refused before anything is computed.
+
+        Raises
+        ------
+        PlanError
+            Numbers of a unit are there that were computed with another seed, parameter, size
+            list, dataset or implementation; the message names the key.
+        """
+        for name in ("blocks", "cubes", "manifest", "snapshots"):
+            disk.make_folder(self.root / name)
+            disk.sweep(self.root / name)
+        for folder in self.folders():
+            disk.sweep(folder)
+        by_dataset: dict[str, list[Unit]] = {}
+        for unit in units:
+            by_dataset.setdefault(unit.dataset, []).append(unit)
+        for dataset, wanted in by_dataset.items():
+            entry = restore(self.root, dataset)
+            merge_units(wanted, self.built(dataset, entry))
+
+    def built(self, dataset: str, entry: Entry | None) -> dict[Unit, str]:
+        """Return the units of a dataset that have numbers, with where these are."""
+        held = entry.slices if entry is not None else ()
+        where = {s.unit: str(cube_path(self.root, dataset)) for s in held if s.coverage}
+        for unit in self.units(dataset):
+            where.setdefault(unit, str(self.folder(unit)))
+        return where
+
+    # -- what is to be done --------------------------------------------------------------------
+
+    def missing(self, unit: Unit, repetitions: int, proposal: Lengths | None = None) -> list[Block]:
+        """Return the blocks of a unit that are still to be computed.
+
+        Counted as done is what a cube with the right digest holds, what blocks with the right
+        digest hold (others are removed), and what has failed (see `retry`). What is left is cut
+        along a grid of the unit's stored block lengths.
+
+        Parameters
+        ----------
+        unit
+            The unit.
+        repetitions
+            R of the plan.
+        proposal
+            Block lengths to store if none are stored yet; by default the whole unit is one block.
+        """
+        # Blocks first, cube second: packing publishes the cube before it removes the blocks.
+        blocks = self.verified(unit)
+        failed = [failure.block for failure in self.failures(unit)]
+        entry = restore(self.root, unit.dataset)
+        coverage = Coverage(unit, repetitions, _held(entry, unit))
+        for block in (*blocks, *failed):
+            coverage.add_block(block)
+        lengths = self.lengths(unit, proposal or Lengths(len(unit.sizes), repetitions))
+        return coverage.missing(lengths)
+
+    def scattered(self, blocks: list[Block]) -> list[Block]:
+        """Return blocks in an order that starts elsewhere in every process.
+
+        Builders that start together then meet at the end, and not at every block.
+        """
+        if not blocks:
+            return []
+        start = int(digest(this_process()), 16) % len(blocks)
+        return [*blocks[start:], *blocks[:start]]
+
+    def lease(self, block: Block, stale: float | None = None) -> Lease | None:
+        """Return a lease on a block that is still to be computed, else None.
+
+        Parameters
+        ----------
+        block
+            One of those that `missing` returned.
+        stale
+            Seconds without a heartbeat after which another builder's lease is taken over.
+
+        Returns
+        -------
+        Lease or None
+            To be released after `publish` or `fail`: it is a context manager. None if somebody
+            else is at work on the block, or the block is there by now.
+        """
+        if self._there(block):
+            return None
+        path = self.path(block, LEASE_SUFFIX)
+        disk.make_folder(path.parent)
+        lease = Lease.take(path, stale)
+        if lease is not None and self._there(block):  # published between the two looks
+            lease.release()
+            return None
+        return lease
+
+    def _there(self, block: Block) -> bool:
+        return self.path(block).exists() or self._in_cube(block) is not None
+
+    # -- what was done -------------------------------------------------------------------------
+
+    def publish(
+        self, block: Block, scores: Mapping[str, np.ndarray], environment: Environment
+    ) -> Published:
+        """Make a block's scores part of the database; see `Blocks.publish`.
+
+        Where a cube holds the block by now, the scores are compared with the cube's.
+        """
+        entry = self._in_cube(block)
+        if entry is not None and self._as_in_cube(block, scores, environment, entry):
+            return "duplicate"
+        return super().publish(block, scores, environment)
+
+    def _in_cube(self, block: Block) -> Entry | None:
+        """Return the entry of the newest cube if, by its manifest, it holds the block."""
+        entry = self._newest(block.unit.dataset)
+        if entry is None:
+            return None
+        held = Coverage(block.unit, entry.repetitions, _held(entry, block.unit))
+        return entry if held.holds(block) else None
+
+    def _newest(self, dataset: str) -> Entry | None:
+        """Return what the manifest says, read again where the file has changed."""
+        try:
+            if not cube_path(self.root, dataset).exists():
+                return None
+            stat = manifest_path(self.root, dataset).stat()
+            stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+            if self._entries.get(dataset, (None,))[0] != stamp:
+                self._entries[dataset] = (stamp, Manifest.read(self.root, dataset).current)
+            return self._entries[dataset][1]
+        except (FileNotFoundError, DamagedError):
+            return None
+
+    def _as_in_cube(
+        self,
+        block: Block,
+        scores: Mapping[str, np.ndarray],
+        environment: Environment,
+        entry: Entry,
+    ) -> bool:
+        """Compare a block with the cube; False if the cube's slice is not what it should be."""
+        mine = canonical_scores(block, scores)
+        theirs = self._cube_values(block, entry)
+        if theirs is None:
+            return False
+        computed_on = entry.by_unit[block.unit].computed_on
+        there = computed_on[0] if len(computed_on) == 1 else {}
+        for name, array in mine.items():
+            if not agree(array, theirs[name], environment, there):
+                raise determinism_error(block, name, environment, there)
+        return True
+
+    def _cube_values(self, block: Block, entry: Entry) -> Scores | None:
+        """Return a block's values in the cube; None if they are not what the manifest says."""
+        held = entry.by_unit[block.unit]
+        rectangle = (block.sizes[0], block.sizes[-1], block.first, block.stop)
+        where = Coverage(block.unit, entry.repetitions).where(rectangle)
+        found: Scores = {}
+        try:
+            with cube_path(self.root, block.unit.dataset).open("rb") as raw, h5py.File(raw) as file:
+                for variable in unit_variables(block.unit):
+                    values = read_values(file, entry.contents, block.unit, variable)
+                    if slice_digest(block.unit, variable, values) != held.digests[variable.name]:
+                        return None
+                    found[variable.name] = values[where]
+        except (OSError, KeyError, RuntimeError, ValueError):
+            return None
+        return found
+
+
+def _held(entry: Entry | None, unit: Unit) -> tuple:
+    """Return the cells of a unit that a cube holds, as rectangles."""
+    if entry is None or unit not in entry.by_unit:
+        return ()
+    return entry.by_unit[unit].coverage

@@ -1,0 +1,388 @@
+"""Blocks become a cube: the only module that writes cubes.
+
+Under the dataset's lock the current cube is read again, and the union of cube and journal is
+written whole, in one canonical order. The new file is verified on disk, announced in the manifest
+as the next one, renamed to its name, and announced as the current one. Only then blocks are
+removed, and only those of complete units. Dying in between costs at most the work of packing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from lcdb.errors import DamagedError, LCDBError, StorageError
+from lcdb_builders import disk
+from lcdb_builders.blockfile import BlockFile, Scores, agree
+from lcdb_builders.blocks import determinism_error
+from lcdb_builders.contents import Contents
+from lcdb_builders.cube import (
+    CubeWriter,
+    read_values,
+    same_chunks,
+    slice_digest,
+    unit_digest,
+    unit_variables,
+)
+from lcdb_builders.disk import Temporary
+from lcdb_builders.environment import Environment
+from lcdb_builders.growth import merge_units
+from lcdb_builders.journal import Journal
+from lcdb_builders.layout import Coverage
+from lcdb_builders.lease import Lease, locked
+from lcdb_builders.manifest import (
+    Entry,
+    Manifest,
+    Slice,
+    believed,
+    cube_path,
+    file_sha256,
+    manifest_path,
+    written_now,
+)
+from lcdb_builders.repair import restore_locked
+from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.unit import DRAWS, Block, Unit
+
+__all__ = ["Packed", "pack"]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """The cube of a dataset after packing.
+
+    Parameters
+    ----------
+    path, sha256
+        The file and its digest.
+    written
+        Whether it was written now; False if it held everything already.
+    slices
+        What it holds of every unit: status, reason, coverage.
+    """
+
+    path: Path
+    sha256: str
+    written: bool
+    slices: tuple[Slice, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every unit of the cube is complete."""
+        return all(s.status == "complete" for s in self.slices)
+
+    @property
+    def statuses(self) -> dict[Unit, str]:
+        """Status by unit."""
+        return {s.unit: s.status for s in self.slices}
+
+
+# Attempts to pack before what keeps on failing is told.
+_ATTEMPTS = 10
+
+
+class _AgainError(LCDBError):
+    """Somebody else took the lock, or a file went bad meanwhile: begin again."""
+
+
+def pack(root: str | Path, snapshot: Snapshot, units: Iterable[Unit], repetitions: int) -> Packed:
+    """Write the union of a dataset's cube and its blocks as the new cube.
+
+    Parameters
+    ----------
+    root
+        The database directory.
+    snapshot
+        The dataset.
+    units
+        All units that the plan has for it, also those that were not built. What the cube or the
+        journal hold besides them stays.
+    repetitions
+        R of the plan; a cube that has more keeps them.
+
+    Returns
+    -------
+    Packed
+        The cube that is there now. Units with missing cells are ``partial``, or ``failed`` or
+        ``timed_out`` where that was recorded; their blocks stay in the journal.
+
+    Raises
+    ------
+    PlanError
+        A unit is there with another seed, parameter, size list, dataset or implementation.
+    DeterminismError
+        The same cells were computed twice with different numbers.
+    StorageError
+        The cube could not be written; nothing is lost.
+    """
+    root, units = Path(root), tuple(units)
+    for _ in range(_ATTEMPTS):
+        try:
+            with locked(root, snapshot.id) as lease:
+                return _Packing(root, snapshot, units, repetitions).run(lease)
+        except _AgainError as error:
+            reason = str(error)
+    msg = f"{cube_path(root, snapshot.id)} could not be packed in {_ATTEMPTS} attempts: {reason}"
+    raise StorageError(msg)
+
+
+_TAKEN = "another builder took the lock over, as if this one were dead"
+
+
+class _Packing:
+    """One attempt to pack, by the holder of the lock."""
+
+    def __init__(
+        self, root: Path, snapshot: Snapshot, units: Iterable[Unit], repetitions: int
+    ) -> None:
+        self.root = root
+        self.snapshot = snapshot
+        self.journal = Journal(root)
+        self.old = restore_locked(root, snapshot.id)
+        if self.old is not None:
+            repetitions = max(repetitions, self.old.repetitions)
+        built = self.journal.built(snapshot.id, self.old)
+        known = self.old.by_unit if self.old is not None else ()
+        merged = merge_units(units, built, known)
+        self.contents = Contents.of(snapshot, merged, repetitions)
+        self.blocks = {
+            unit: [block for block in self.journal.verified(unit) if block.first < repetitions]
+            for unit in self.contents.units
+        }
+        self.slices = [self._slice(unit) for unit in self.contents.units]
+
+    def run(self, lease: Lease) -> Packed:
+        """Write and publish the cube if it is not there already; clean up behind it."""
+        path = cube_path(self.root, self.snapshot.id)
+        written = not self._unchanged()
+        if written:
+            sha256 = self._write(path, lease)
+        else:
+            assert self.old is not None
+            sha256 = self.old.sha256
+            self._settle(self.old)
+        for s in self.slices:
+            if s.status == "complete":
+                self.journal.clear(s.unit, self.blocks[s.unit], self.contents.repetitions)
+        return Packed(path, sha256, written, tuple(self.slices))
+
+    # -- what there is -------------------------------------------------------------------------
+
+    def _held(self, unit: Unit) -> Slice | None:
+        """Return what the current cube has of a unit, if that is anything."""
+        held = self.old.by_unit.get(unit) if self.old is not None else None
+        return held if held is not None and held.coverage else None
+
+    def _slice(self, unit: Unit) -> Slice:
+        """Return what the new cube will have of a unit; digests are not known yet."""
+        held = self._held(unit)
+        coverage = Coverage(unit, self.contents.repetitions, held.coverage if held else ())
+        for block in self.blocks[unit]:
+            coverage.add_block(block)
+        status, reason = self._status(unit, coverage)
+        return Slice(
+            unit=unit,
+            status=status,
+            reason=reason,
+            coverage=tuple(coverage.rectangles()),
+            digests=held.digests if held else {},
+            computed_on=held.computed_on if held else (),
+        )
+
+    def _status(self, unit: Unit, coverage: Coverage) -> tuple[str, str]:
+        if coverage.complete:
+            return "complete", ""
+        failures = [
+            failure for failure in self.journal.failures(unit) if not coverage.holds(failure.block)
+        ]
+        share = f"{coverage.cells} of {coverage.there.size} cells"
+        if failures:
+            first = next((f for f in failures if f.status == "failed"), failures[0])
+            where = f"n {first.block.sizes[0]} to {first.block.sizes[-1]}"
+            return first.status, f"{first.reason} (first at {where}; {share} are there)"
+        return ("partial", f"{share} are there") if coverage.cells else ("not_built", "")
+
+    def _unchanged(self) -> bool:
+        if self.old is None or self.old.contents != self.contents:
+            return False
+        now = [(s.unit, s.status, s.reason, s.coverage) for s in self.slices]
+        return now == [(s.unit, s.status, s.reason, s.coverage) for s in self.old.slices]
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def _write(self, path: Path, lease: Lease) -> str:
+        """Write, verify and publish the cube and its manifest; return the cube's digest."""
+        announced = manifest_path(self.root, self.snapshot.id)
+        with _temporaries(path, announced, announced) as (cube, before, after):
+            if not lease.mine():
+                raise _AgainError(_TAKEN)
+            with self._old_file() as old:
+                self._fill(cube, old)
+                length = self._verify(cube, old)
+            entry = self._entry(file_sha256(cube.path), length)
+            manifest = Manifest(self.snapshot.id, current=self.old, next=entry)
+            before.write(manifest.encode())
+            after.write(replace(manifest, current=entry, next=None).encode())
+            for temporary in (before, cube, after):
+                if not temporary.replace():
+                    raise _AgainError(_TAKEN)
+        return entry.sha256
+
+    @contextmanager
+    def _old_file(self) -> Iterator[h5py.File | None]:
+        if self.old is None:
+            yield None
+            return
+        path = cube_path(self.root, self.snapshot.id)
+        try:
+            # As a Python file: HDF5 then neither locks it nor minds who else has it open.
+            with path.open("rb") as raw, h5py.File(raw) as file:
+                yield file
+        except LCDBError:
+            raise
+        except Exception:
+            if believed(self.root, self.snapshot.id, fresh=True) == self.old:
+                raise
+            msg = f"{path} was damaged or removed while it was read"
+            raise _AgainError(msg) from None
+
+    def _copied(self, unit: Unit) -> bool:
+        """Return whether a unit's chunks can be copied as they are."""
+        if self.old is None or self.old.repetitions != self.contents.repetitions:
+            return False
+        return self._held(unit) is not None and not self.blocks[unit]
+
+    def _fill(self, cube: Temporary, old: h5py.File | None) -> None:
+        with CubeWriter(cube, self.contents) as writer:
+            self.slices = [self._put(writer, s, old, cube) for s in self.slices]
+            digests = {s.unit: unit_digest(s.digests) for s in self.slices if s.coverage}
+            statuses = {s.unit: s.status for s in self.slices if s.unit.learner != DRAWS}
+            writer.finish(statuses, digests)
+        cube.check()
+
+    def _put(self, writer: CubeWriter, s: Slice, old: h5py.File | None, cube: Temporary) -> Slice:
+        """Write a unit's slice and return what is then known of it."""
+        if not s.coverage:
+            return s
+        if old is not None and self.old is not None and self._copied(s.unit):
+            for variable in unit_variables(s.unit):
+                writer.copy(s.unit, variable, old, self.old.contents)
+                cube.check()
+            return s
+        values, computed_on = self._values(s.unit, old)
+        digests = {}
+        for variable in unit_variables(s.unit):
+            array = values.pop(variable.name)
+            writer.put(s.unit, variable, array)
+            cube.check()
+            digests[variable.name] = slice_digest(s.unit, variable, array)
+        return replace(s, digests=digests, computed_on=computed_on)
+
+    def _values(self, unit: Unit, old: h5py.File | None) -> tuple[Scores, tuple[Environment, ...]]:
+        """Return the union of cube and blocks: arrays (sizes of the unit, repetitions)."""
+        there = Coverage(unit, self.contents.repetitions)
+        values = {
+            v.name: np.full(there.there.shape, v.empty, v.dtype) for v in unit_variables(unit)
+        }
+        held = self._held(unit)
+        computed_on = list(held.computed_on) if held is not None else []
+        if held is not None and self.old is not None:
+            for v in unit_variables(unit):
+                part = read_values(old, self.old.contents, unit, v)
+                values[v.name][:, : self.old.repetitions] = part
+            for rectangle in held.coverage:
+                there.add(rectangle)
+        for block in self.blocks[unit]:
+            self._overlay(values, there, block, computed_on)
+        return values, tuple(computed_on)
+
+    def _overlay(
+        self, values: Scores, there: Coverage, block: Block, computed_on: list[Environment]
+    ) -> None:
+        """Put a block's scores where nothing is yet; what is there must be the same."""
+        where = there.where((block.sizes[0], block.sizes[-1], block.first, block.stop))
+        known = there.there[where]
+        with self._opened(block) as file:
+            before = computed_on[0] if len(computed_on) == 1 else {}
+            for name, array in values.items():
+                part = array[where]
+                new = file.array(name)[:, : part.shape[1]]  # a bigger plan may go beyond
+                if known.any() and not agree(new[known], part[known], file.environment, before):
+                    raise determinism_error(block, name, file.environment, before)
+                part[~known] = new[~known]
+            if file.environment not in computed_on:
+                computed_on.append(file.environment)
+        there.add_block(block)
+
+    def _opened(self, block: Block) -> BlockFile:
+        try:
+            return self.journal.open(block)
+        except (FileNotFoundError, DamagedError) as error:
+            raise _AgainError(str(error)) from error
+
+    def _settle(self, old: Entry) -> None:
+        """Do what is left to do when the cube is right: somebody may have died before doing it."""
+        with self._old_file() as file:
+            for s in self.slices:
+                if s.status == "complete" and self.blocks[s.unit]:
+                    self._values(s.unit, file)  # raises where a late block says something else
+        settled = Manifest(self.snapshot.id, current=old)
+        if Manifest.read(self.root, self.snapshot.id) != settled:
+            disk.replace(manifest_path(self.root, self.snapshot.id), settled.encode())
+
+    # -- verifying -----------------------------------------------------------------------------
+
+    def _verify(self, cube: Temporary, old: h5py.File | None) -> int:
+        """Read what is on the disk and compare it with what was meant; return its length.
+
+        Slices that were written are decoded; copied ones are compared chunk by chunk with the old
+        cube, whose digest was verified.
+        """
+        with cube.reread() as raw, h5py.File(raw) as file:
+            for s in self.slices:
+                if not s.coverage:
+                    continue
+                for variable in unit_variables(s.unit):
+                    if self._copied(s.unit) and old is not None and self.old is not None:
+                        same = same_chunks(
+                            (file, self.contents), (old, self.old.contents), s.unit, variable
+                        )
+                    else:
+                        values = read_values(file, self.contents, s.unit, variable)
+                        same = s.digests[variable.name] == slice_digest(s.unit, variable, values)
+                    if not same:
+                        msg = (
+                            f"{cube.final}: {variable.name} of {s.unit.label} does not read as it "
+                            "was written; the disk may be failing. Nothing was published"
+                        )
+                        raise StorageError(msg)
+            return raw.seek(0, 2)
+
+    def _entry(self, sha256: str, length: int) -> Entry:
+        return Entry(
+            sha256=sha256,
+            length=length,
+            facts=self.contents.facts,
+            repetitions=self.contents.repetitions,
+            origin=self.snapshot.origin,
+            slices=tuple(self.slices),
+            written=written_now(),
+        )
+
+
+@contextmanager
+def _temporaries(*finals: Path) -> Iterator[list[Temporary]]:
+    """Yield files in the making; remove them if something goes wrong."""
+    made: list[Temporary] = []
+    try:
+        made.extend(Temporary(final) for final in finals)
+        yield made
+    except BaseException:
+        for temporary in made:
+            temporary.discard()
+        raise

@@ -1,0 +1,183 @@
+"""Damage: found in every file of a database, and undone by the next build.
+
+`verify` changes nothing. `restore` turns what is good of a damaged cube into blocks and removes the
+cube; what is lost then counts as missing like anything else that was not computed yet, and packing
+writes the cube anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from lcdb.errors import DamagedError, FormatVersionError, LCDBError, NotFoundError
+from lcdb_builders import disk, snapshot
+from lcdb_builders.blockfile import BlockFile
+from lcdb_builders.blocks import BLOCK_SUFFIX, LAYOUT_NAME, Blocks, block_of_name
+from lcdb_builders.contents import described
+from lcdb_builders.lease import locked
+from lcdb_builders.manifest import Entry, Manifest, believed, cube_path
+from lcdb_builders.records import read_record
+from lcdb_builders.salvage import salvage
+
+__all__ = ["Damage", "Report", "restore", "restore_locked", "verify"]
+
+
+def restore(root: Path, dataset: str) -> Entry | None:
+    """Return what is known of a dataset's cube, after salvaging it if it is damaged.
+
+    Returns
+    -------
+    Entry or None
+        The manifest's entry for the cube; None if there is no cube (any more).
+    """
+    entry = believed(root, dataset)
+    if entry is not None or not cube_path(root, dataset).exists():
+        return entry
+    with locked(root, dataset):
+        return restore_locked(root, dataset)
+
+
+def restore_locked(root: Path, dataset: str) -> Entry | None:
+    """Do what `restore` does, for somebody who holds the lock."""
+    entry = believed(root, dataset)
+    if entry is None and cube_path(root, dataset).exists():
+        salvage(root, dataset)
+        disk.unlink(cube_path(root, dataset))
+    return entry
+
+
+@dataclass(frozen=True)
+class Damage:
+    """One file that is not what was written.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What is wrong with it, in words.
+    units
+        Labels of the units of a cube whose numbers are affected.
+    """
+
+    path: Path
+    what: str
+    units: tuple[str, ...] = ()
+
+
+@dataclass
+class Report:
+    """What `verify` has looked at, and what it found."""
+
+    checked: dict[str, int] = field(default_factory=dict)
+    damage: list[Damage] = field(default_factory=list)
+
+    @property
+    def intact(self) -> bool:
+        """Whether every file is what was written."""
+        return not self.damage
+
+
+def verify(root: str | Path, progress: Callable[[Path], None] | None = None) -> Report:
+    """Read every file of a database and report each that is not what was written.
+
+    Parameters
+    ----------
+    root
+        The database directory; nothing in it is changed.
+    progress
+        Called with each file before it is read.
+
+    Raises
+    ------
+    NotFoundError
+        There is no database.
+    """
+    root = Path(root)
+    if not any((root / name).is_dir() for name in ("cubes", "blocks", "snapshots", "manifest")):
+        msg = f"{root} is not a database directory: it has none of cubes, blocks and snapshots"
+        raise NotFoundError(msg)
+    report = Report()
+    for kind, path, check in _checks(root):
+        if progress is not None:
+            progress(path)
+        report.checked[kind] = report.checked.get(kind, 0) + 1
+        try:
+            report.damage.extend(check())
+        except FormatVersionError:
+            raise
+        except FileNotFoundError:  # packed or replaced at this moment
+            continue
+        except (LCDBError, OSError) as error:
+            report.damage.append(Damage(path, " ".join(str(error).split())))
+    return report
+
+
+_Check = Callable[[], "list[Damage]"]
+
+
+def _checks(root: Path) -> Iterator[tuple[str, Path, _Check]]:
+    folder = root / "snapshots"
+    for dataset in snapshot.stored(folder) if folder.is_dir() else ():
+        yield "snapshots", folder / f"{dataset}.npz", partial(_check_snapshot, folder, dataset)
+    for path in _names(root / "manifest", ".json"):
+        yield "manifests", path, partial(_check_manifest, root, path.stem)
+    for path in _names(root / "cubes", ".nc"):
+        yield "cubes", path, partial(_check_cube, root, path)
+    blocks = Blocks(root)
+    for folder in blocks.folders():
+        for path in sorted(folder.iterdir()):
+            if path.name.startswith(".") or path.suffix not in (".json", BLOCK_SUFFIX):
+                continue
+            kind = "blocks" if path.suffix == BLOCK_SUFFIX else "records"
+            yield kind, path, partial(_check_journal, path)
+
+
+def _names(folder: Path, suffix: str) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(p for p in folder.glob(f"*{suffix}") if not p.name.startswith("."))
+
+
+def _check_snapshot(folder: Path, dataset: str) -> list[Damage]:
+    snapshot.verify(folder, dataset)
+    return []
+
+
+def _check_manifest(root: Path, dataset: str) -> list[Damage]:
+    manifest = Manifest.read(root, dataset)
+    if manifest.current is not None and not cube_path(root, dataset).exists():
+        return [Damage(cube_path(root, dataset), "the cube is missing", _labels(manifest.current))]
+    return []
+
+
+def _check_cube(root: Path, path: Path) -> list[Damage]:
+    if believed(root, path.stem, fresh=True) is not None:
+        return []
+    lost = salvage(root, path.stem, keep=False)
+    if lost.kept or lost.lost:
+        what = f"{len(lost.lost)} of {len(lost.lost) + len(lost.kept)} units are damaged"
+        return [
+            Damage(path, f"it is not the file that its manifest tells of; {what}", (*lost.lost,))
+        ]
+    return [Damage(path, "it is not the file that its manifest tells of, and cannot be read")]
+
+
+def _labels(entry: Entry) -> tuple[str, ...]:
+    return tuple(s.unit.label for s in entry.slices if s.coverage)
+
+
+def _check_journal(path: Path) -> list[Damage]:
+    if path.suffix == ".json":
+        read_record(path)
+        return []
+    with BlockFile(path) as file:
+        unit = described(read_record(path.parent / LAYOUT_NAME)["unit"])
+        block = block_of_name(unit, path.stem)
+        if block is None or file.header["block"] != block.key:
+            msg = f"{path} holds another block than its name says"
+            raise DamagedError(msg)
+    return []
