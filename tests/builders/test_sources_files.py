@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from counts import counts
 from frames import written
 from lcdb_builders import snapshot as store
 from lcdb_builders.sources import FileSource
@@ -370,3 +371,31 @@ def test_a_median_that_overflows_is_refused(tmp_path):
 def test_ids_of_files(id):
     with pytest.raises(DatasetError, match="cannot name a file's dataset"):
         check_id(id)
+
+
+@pytest.mark.parametrize("file", ["odd.csv", "odd.arff", "odd.parquet"])
+def test_damaged_files_are_read_or_refused_but_never_crash(tmp_path, file):
+    frame, path = odd_frame(), tmp_path / file
+    whole = {
+        ".csv": frame.to_csv(index=False).encode(),
+        ".arff": odd_arff(frame).encode(),
+        ".parquet": written(frame),
+    }[path.suffix]
+    rng = np.random.default_rng(11)
+    source = FileSource("odd", path, "kind")
+    refused = 0
+    for _ in range(counts(300, 5000)):
+        content = bytearray(
+            whole[: rng.integers(1, len(whole) + 1)] if rng.random() < 0.2 else whole
+        )
+        for _ in range(rng.integers(1, 4)):
+            content[rng.integers(len(content))] = rng.integers(256)
+        try:
+            snapshot = source.snapshot(bytes(content))
+        except DatasetError as error:
+            assert "\n" not in str(error)
+            refused += 1
+        else:
+            assert np.isfinite(snapshot.X).all()
+            assert set(snapshot.y.tolist()) == set(range(snapshot.classes))
+    assert refused > 20

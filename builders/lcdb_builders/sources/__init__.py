@@ -11,7 +11,7 @@ Examples
 from lcdb_builders.sources.catalog import Expected, expected, find
 from lcdb_builders.sources.files import FileSource
 from lcdb_builders.sources.local import take_copy
-from lcdb_builders.sources.obtain import fetch, obtain, openml_id
+from lcdb_builders.sources.lookup import fetch, obtain, openml_id
 from lcdb_builders.sources.openml_client import OpenML
 
 __all__ = [

@@ -87,13 +87,21 @@ def read_parquet(
         Columns not to read, whatever their type.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        read = pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True).read()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        msg = f"malformed parquet: {str(error).splitlines()[0]}"
+        return _table(content, nominal, drop)
+    except DatasetError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        msg = f"malformed parquet: {reason}"
         raise DatasetError(msg) from error
+
+
+def _table(content: bytes, nominal: Collection[str], drop: Collection[str]) -> Table:
+    import pyarrow.parquet as pq
+
+    read = pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True).read()
     index = _index_columns(read.schema.metadata)
     check_names(read.schema.names, (*nominal, *drop))
     kept = [name for name in read.schema.names if name not in index and name not in drop]

@@ -42,16 +42,15 @@ def openml_id(dataset: int | str) -> str:
     return entry.id if entry else str(dataset).strip()
 
 
-def _stored(folder: Path, id: str, damage: list[str]) -> Snapshot | None:
-    """Return a snapshot from a folder if it is there and whole; note it if it is damaged."""
+def _stored(folder: Path, id: str) -> tuple[Snapshot | None, str]:
+    """Return a snapshot if it is there and whole, and what is damaged if it is not."""
     try:
-        return store.load(folder, id)
+        return store.load(folder, id), ""
     except NotFoundError:
-        return None
+        return None, ""
     except DamagedError as error:
         log.warning("%s", error)
-        damage.append(str(error))
-        return None
+        return None, str(error)
 
 
 def _promised(folder: Path, id: str) -> str | None:
@@ -103,25 +102,24 @@ def obtain(
     >>> iris.X.shape, iris.class_names[0], iris.origin["source"]
     ((150, 4), 'Iris-setosa', 'bundled')
     """
-    folder = Path(root) / "snapshots" if root is not None else None
+    folder = None if root is None else Path(root) / "snapshots"
     if isinstance(dataset, FileSource):
         return _obtain_file(dataset, folder)
-    id = openml_id(dataset)
-    damage: list[str] = []
-    found = _stored(folder, id, damage) if folder else None
+    id, keep = openml_id(dataset), snapshot_cache(cache)
+    found, damage = _stored(folder, id) if folder else (None, "")
     if found:
         return found
-    keep = snapshot_cache(cache)
-    found = _stored(keep, id, damage) or bundled(id)
+    found, cache_damage = _stored(keep, id)
+    found = found or bundled(id)
     if not found and offline:
         msg = (
             f"dataset {id} is neither in the database, nor in the cache {keep}, nor in the package,"
             f" and OpenML is not asked when offline; run 'lcdb fetch {id}' where there is a network"
             f" (LCDB_CACHE names the cache), or 'lcdb fetch {id} --from FILE'"
         )
-        raise FetchError("; ".join([msg, *damage]))
+        raise FetchError("; ".join(part for part in (msg, damage, cache_damage) if part))
     found = found or _download(id, keep, openml, refresh=False)
-    _publish(found, folder)
+    _publish(found, folder, damage)
     return found
 
 
@@ -144,7 +142,7 @@ def fetch(
         Whether to ask OpenML even where the cache or the package has the dataset.
     """
     id, keep = openml_id(dataset), snapshot_cache(cache)
-    found = None if refresh else _stored(keep, id, []) or bundled(id)
+    found = None if refresh else _stored(keep, id)[0] or bundled(id)
     return found or _download(id, keep, openml, refresh=refresh)
 
 
@@ -163,34 +161,30 @@ def _download(id: str, keep: Path, openml: OpenML | None, *, refresh: bool) -> S
         return snapshot
 
 
-def _publish(snapshot: Snapshot, folder: Path | None) -> None:
-    """Put a snapshot in a database, in the place of a damaged one if need be."""
+def _publish(snapshot: Snapshot, folder: Path | None, damage: str) -> None:
+    """Put a snapshot in a database, in the place of a damaged one of the same data."""
     if folder is None:
         return
-    try:
-        store.save(snapshot, folder)
-        store.verify(folder, snapshot.id)
-    except DamagedError as error:
-        promised = _promised(folder, snapshot.id)
-        if promised not in {None, snapshot.sha256}:
-            msg = (
-                f"{error}; and what can be had now are other data (sha256 {snapshot.sha256[:12]}…, "
-                f"expected {str(promised)[:12]}…), so bring back the original dataset"
-            )
-            raise DamagedError(msg) from error
-        store.save(snapshot, folder, replace=True)
+    promised = _promised(folder, snapshot.id) if damage else None
+    if promised not in {None, snapshot.sha256}:
+        msg = (
+            f"{damage}; and what can be had now are other data (sha256 {snapshot.sha256[:12]}…, "
+            f"expected {str(promised)[:12]}…), so bring back the original dataset"
+        )
+        raise DamagedError(msg)
+    store.save(snapshot, folder, replace=bool(damage))
 
 
 def _obtain_file(source: FileSource, folder: Path | None) -> Snapshot:
     """Return the snapshot of a file; once a database has it, the file may be elsewhere."""
     check_id(source.id)
-    found = _stored(folder, source.id, []) if folder else None
-    if found is None:
-        snapshot = source.snapshot()
-        _publish(snapshot, folder)
-        return snapshot
-    _unchanged(source, found)
-    return found
+    found, damage = _stored(folder, source.id) if folder else (None, "")
+    if found:
+        _unchanged(source, found)
+        return found
+    snapshot = source.snapshot()
+    _publish(snapshot, folder, damage)
+    return snapshot
 
 
 def _unchanged(source: FileSource, found: Snapshot) -> None:
