@@ -20,7 +20,7 @@ from lcdb._version import __version__
 from lcdb.errors import LCDBError
 
 if TYPE_CHECKING:
-    from lcdb import analysis, plot, schema, stats
+    from lcdb import analysis, plot, schema, stats, tables
     from lcdb.database import Database, open
     from lcdb.tools import replay
     from lcdb.tutorial import tutorial
@@ -35,6 +35,7 @@ __all__ = [
     "replay",
     "schema",
     "stats",
+    "tables",
     "tutorial",
 ]
 
@@ -47,6 +48,7 @@ _LAZY = {
     "replay": "lcdb.tools",
     "schema": "",
     "stats": "",
+    "tables": "",
     "tutorial": "lcdb.tutorial",
 }
 

@@ -79,6 +79,7 @@ def over_repetitions(
         *whole,
         input_core_dims=core or [[REPETITION]] * len(arrays),
         output_core_dims=out or [[] for _ in names],
+        join="inner",
         dask="parallelized",
         dask_gufunc_kwargs=dask,
         output_dtypes=list(dtypes or [float] * len(names)),

@@ -4,4 +4,5 @@ __all__ = ["COMMANDS"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "info": ("what a database holds", "lcdb.commands.info"),
+    "tables": ("a paper's tables beside ours", "lcdb.commands.tables"),
 }

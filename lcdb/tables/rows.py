@@ -1,0 +1,156 @@
+"""A table as rows of published | ours | difference, and how it is written out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+
+__all__ = ["FORMATS", "Row", "Table", "render"]
+
+FORMATS = ("rich", "markdown", "latex", "csv", "json")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of a published table, beside the one recomputed from a database.
+
+    Parameters
+    ----------
+    row, metric
+        What it is about.
+    published, ours
+        None where there is none.
+    cells, missing, constant
+        How many cells (curve × n) it rests on, how many have no value, how many are constant.
+    beside
+        Other numbers of the same cells by name: rates under a view, a lattice-aware rate, an
+        effect size.
+    """
+
+    row: str
+    metric: str
+    published: float | None
+    ours: float | None
+    cells: int = 0
+    missing: int = 0
+    constant: int = 0
+    beside: dict[str, float | None] = field(default_factory=dict)
+
+    @property
+    def difference(self) -> float | None:
+        """Return ours - published."""
+        if self.published is None or self.ours is None:
+            return None
+        return self.ours - self.published
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table: its name, what it shows, and its rows."""
+
+    name: str
+    title: str
+    rows: tuple[Row, ...]
+    digits: int = 2
+    note: str = ""
+
+    @property
+    def beside(self) -> list[str]:
+        """Names of the further columns."""
+        return list(dict.fromkeys(name for row in self.rows for name in row.beside))
+
+    def header(self) -> list[str]:
+        """Return the titles of the columns."""
+        fixed = ["row", "metric", "published", "ours", "difference"]
+        return [*fixed, *self.beside, "cells", "missing", "constant"]
+
+    def cells(self) -> list[list[str]]:
+        """Return the rows as text."""
+        return [
+            [
+                row.row,
+                row.metric,
+                *(self._number(v) for v in (row.published, row.ours, row.difference)),
+                *(self._number(row.beside.get(name)) for name in self.beside),
+                *(str(v) if row.cells or row.missing else "" for v in _counts(row)),
+            ]
+            for row in self.rows
+        ]
+
+    def _number(self, value: float | None) -> str:
+        return "" if value is None else f"{value:.{self.digits}f}"
+
+
+def _counts(row: Row) -> tuple[int, int, int]:
+    return row.cells, row.missing, row.constant
+
+
+def render(tables: Sequence[Table], form: str) -> str:
+    """Return tables as text in one of `FORMATS` but ``"rich"``, which needs a terminal.
+
+    Examples
+    --------
+    >>> table = Table("table_1", "By dataset", (Row("61", "accuracy", 99.38, 98.5, 105),))
+    >>> print(render([table], "csv").splitlines()[1])
+    table_1,61,accuracy,99.38,98.5,-0.8799999999999955,105,0,0
+    """
+    writers = {"markdown": _markdown, "latex": _latex, "csv": _csv, "json": _json}
+    return writers[form](tables)
+
+
+def _markdown(tables: Iterable[Table]) -> str:
+    parts = []
+    for table in tables:
+        header = table.header()
+        lines = [f"### {table.title}", ""]
+        lines.append("| " + " | ".join(header) + " |")
+        lines.append("|" + "|".join("---" if i < 2 else "--:" for i in range(len(header))) + "|")
+        lines += ["| " + " | ".join(row) + " |" for row in table.cells()]
+        if table.note:
+            lines += ["", table.note]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _latex(tables: Iterable[Table]) -> str:
+    def escape(text: str) -> str:
+        return "".join("\\" + c if c in "%&_#" else c for c in text)
+
+    parts = []
+    for table in tables:
+        header = table.header()
+        lines = ["\\begin{table}", f"  \\caption{{{escape(table.title)}}}"]
+        lines.append(f"  \\begin{{tabular}}{{ll{'r' * (len(header) - 2)}}}")
+        lines.append("    \\hline")
+        lines.append("    " + " & ".join(map(escape, header)) + " \\\\")
+        lines.append("    \\hline")
+        lines += ["    " + " & ".join(map(escape, row)) + " \\\\" for row in table.cells()]
+        lines += ["    \\hline", "  \\end{tabular}", "\\end{table}"]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _plain(table: Table, row: Row) -> dict[str, object]:
+    named = asdict(row)
+    beside = named.pop("beside")
+    found = {"table": table.name, **named, **{name: beside.get(name) for name in table.beside}}
+    after = {name: found.pop(name) for name in ("cells", "missing", "constant")}
+    return {**found, "difference": row.difference, **after}
+
+
+def _csv(tables: Iterable[Table]) -> str:
+    every = [_plain(table, row) for table in tables for row in table.rows]
+    first = ["table", "row", "metric", "published", "ours", "difference"]
+    columns = list(dict.fromkeys([*first, *(name for row in every for name in row)]))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(every)
+    return text.getvalue()
+
+
+def _json(tables: Iterable[Table]) -> str:
+    return json.dumps([_plain(table, row) for table in tables for row in table.rows], indent=1)

@@ -1,0 +1,182 @@
+"""The paper's tables: arithmetic of their definitions, on cubes with known answers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from plausible import write_database
+
+import lcdb
+from lcdb import analysis, stats
+from lcdb.cli import main
+from lcdb.errors import LabelError
+from lcdb.tables import FORMATS, NAMES, curve_frame, published, render, tables
+from lcdb.tables.frame import duplicate_seeds
+from lcdb.tables.turan2026 import BALANCED
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("db")
+    splits = ("fixed", "varying", "pool")
+    return write_database(folder, repetitions=60, splits=splits)
+
+
+@pytest.fixture
+def db(folder):
+    with lcdb.open(folder) as found:
+        yield found
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "auc"])
+def test_table_3_follows_from_the_printed_table_1(metric):
+    """Means over groups of datasets, to the printed digits."""
+    printed = published()
+    means = {dataset: pair[0] for dataset, pair in printed["table_1"][metric].items()}
+    balanced = [mean for dataset, mean in means.items() if dataset in BALANCED]
+    rest = [mean for dataset, mean in means.items() if dataset not in BALANCED]
+    assert np.mean(balanced) == pytest.approx(printed["table_3"][metric]["balanced"], abs=0.0051)
+    assert np.mean(rest) == pytest.approx(printed["table_3"][metric]["imbalanced"], abs=0.0051)
+
+
+def test_a_rate_is_the_mean_over_sizes_of_one_curve(db):
+    frame = curve_frame(db)
+    chosen = frame.query("dataset == '61' and learner == 'LDC' and metric == 'auc'")
+    assert len(chosen) == 8  # two samplings, two splits, two tunings: pool is left out
+    curve = db.curve(61, "LDC", sampling="bootstrap", split="varying", metric="auc")
+    g = analysis.normality(curve)["non_gaussian"]
+    row = chosen.query("sampling == 'bootstrap' and split == 'varying' and tuning == 'default'")
+    assert row["rate"].item() == pytest.approx(100 * float(g.mean()))
+    assert row["from_10"].item() == pytest.approx(100 * float(g.sel(n=slice(10, None)).mean()))
+    assert row["cells"].item() == int(g.notnull().sum())
+
+
+def test_tuned_curves_start_at_ten(db):
+    frame = curve_frame(db)
+    tuned = frame.query("tuning == 'tuned' and dataset == '61' and metric == 'brier'")
+    assert (tuned["cells"] == 42 - 9).all()
+    assert (tuned["missing"] == 0).all()
+
+
+def test_tables_1_and_2_are_means_over_curves(db):
+    frame = curve_frame(db)
+    first, second = tables(db, ["1", "2"])
+    mean = frame.query("dataset == '61' and metric == 'accuracy'")["rate"]
+    row = next(r for r in first.rows if (r.row, r.metric) == ("61", "accuracy"))
+    assert row.ours == pytest.approx(mean.mean())
+    assert row.published == 99.38
+    assert row.difference == pytest.approx(mean.mean() - 99.38)
+    spread = next(r for r in first.rows if (r.row, r.metric) == ("61 (sd)", "accuracy"))
+    assert spread.ours == pytest.approx(mean.std(ddof=1))
+    assert next(r for r in first.rows if r.row == "23").ours is None
+    by_learner = frame.query("learner == 'LDC' and metric == 'auc'")["rate"].mean()
+    row = next(r for r in second.rows if (r.row, r.metric) == ("LDC", "auc"))
+    assert row.ours == pytest.approx(by_learner)
+
+
+def test_overall_figures_are_unweighted_over_curves(db):
+    text = tables(db, ["text"])[0]
+    frame = curve_frame(db)
+    row = next(r for r in text.rows if r.row == "dagostino_overall")
+    assert row.ours == pytest.approx(frame["dagostino"].mean())
+
+
+def test_views_stand_beside_and_never_instead(db):
+    plain = tables(db, ["1"])[0]
+    viewed = tables(db, ["1"], ["duplicate_seeds", "pool"])[0]
+    for one, other in zip(plain.rows, viewed.rows, strict=True):
+        assert one.ours == other.ours
+    row = next(r for r in viewed.rows if (r.row, r.metric) == ("61", "auc"))
+    pool = curve_frame(db, "pool").query("dataset == '61' and metric == 'auc'")
+    assert set(pool["split"]) == {"fixed"}
+    assert row.beside["pool"] == pytest.approx(pool["rate"].mean())
+    assert row.beside["duplicate_seeds"] is not None
+
+
+def test_duplicate_seeds_re_index_repetitions(db):
+    scores = db.curve(61, "LDC", metric="brier").load()
+    again = duplicate_seeds(scores)
+    assert again.sizes == scores.sizes
+    assert set(again.values[5].tolist()) < set(scores.values[5].tolist())
+
+
+def test_paired_rates_by_their_definition(db):
+    table = tables(db, ["6"])[0]
+    row = next(r for r in table.rows if (r.row, r.metric) == ("default_varying", "accuracy"))
+    rates = []
+    for key in (61,):  # 1063 is left out, and "mine" has too few repetitions
+        scores = db.select(key, split="varying", tuning="default")[key].load()
+        n_test = db[key]["n_test"].sel(split="varying").load()
+        for sampling in scores["sampling"].values:
+            counts = scores.sel(sampling=sampling).values * n_test.sel(sampling=sampling).values
+            for i in range(3):
+                for j in range(i + 1, 3):
+                    fields, _ = stats.summary(np.rint(counts[i]) - np.rint(counts[j]), ())
+                    g = np.where(fields["constant"], 0.0, fields["shapiro_p"] < 0.05)
+                    rates.append(100 * g.mean())
+    assert row.ours == pytest.approx(np.mean(rates))
+    assert row.published == 84.85
+    every = next(r for r in table.rows if r.row == "default_varying, all datasets")
+    assert every.published is None
+    assert every.cells > row.cells
+
+
+def test_top_three_changes_by_their_definition(db):
+    table = tables(db, ["7"])[0]
+    row = next(r for r in table.rows if (r.row, r.metric) == ("mean_vs_median", "accuracy"))
+    assert row.ours is None  # three learners have no top 3 of more
+    assert row.published == 0.42
+
+
+def test_top_three_changes_of_four_learners(tmp_path):
+    learners = ("NMC", "LDC", "QDC", "NNC", "DT")
+    with lcdb.open(write_database(tmp_path, 60, learners=learners)) as db:
+        table = tables(db, ["7"])[0]
+        row = next(r for r in table.rows if (r.row, r.metric) == ("mean_vs_median", "accuracy"))
+        changes = []
+        for key in (61, "mine"):
+            scores = db.select(key, sampling="additive", split="fixed", tuning="tuned")[key]
+            x = scores.sel(n=slice(10, None)).transpose("n", "learner", "repetition").values
+            for cell in x.astype(float):
+                by_mean = np.argsort(-np.round(cell.mean(axis=1), 9), kind="stable")[:3]
+                median = np.round(np.median(cell, axis=1), 9)
+                changes.append(list(by_mean) != list(np.argsort(-median, kind="stable")[:3]))
+    assert row.cells == len(changes)
+    assert row.ours == pytest.approx(np.mean(changes))
+    assert row.beside["tie_aware"] <= row.ours
+    assert {"normal", "normal on lattice", "mean over datasets"} <= set(row.beside)
+
+
+def test_missing_curves_count_four_metrics_each(db):
+    table = tables(db, ["A9"])[0]
+    expected = next(r for r in table.rows if r.row == "expected")
+    complete = db.status().query("split != 'pool'")
+    assert expected.ours == 4 * len(complete)
+    lost = (complete["status"] != "complete").sum()
+    assert next(r for r in table.rows if r.row == "missing").ours == 4 * lost
+
+
+def test_every_table_can_be_made_and_rendered(db, folder, capsys):
+    found = tables(db)
+    assert [table.name.removeprefix("table_") for table in found] == list(NAMES)
+    rows = json.loads(render(found, "json"))
+    assert {"table", "row", "metric", "published", "ours", "difference", "cells"} <= set(rows[0])
+    assert len(list(csv.DictReader(io.StringIO(render(found, "csv"))))) == len(rows)
+    assert render(found, "latex").count("\\begin{tabular}") == len(found)
+    assert render(found, "markdown").count("### ") == len(found)
+    for form in FORMATS:
+        assert main(["tables", str(folder), "--table", "A8", "--format", form]) == 0
+        assert "61" in capsys.readouterr().out
+
+
+def test_wrong_names_are_answered(db, folder, capsys):
+    with pytest.raises(LabelError, match="there is no table"):
+        tables(db, ["99"])
+    with pytest.raises(LabelError, match="Did you mean 'pool'"):
+        tables(db, ["1"], ["pol"])
+    assert main(["tables", str(folder), "--view", "poool"]) == 1
+    assert "Did you mean" in capsys.readouterr().err
