@@ -1,16 +1,9 @@
-"""One cube file: its header at once, its arrays when they are asked for, its damage by name.
-
-Files are opened without locks, so that a read-only or lock-less file system is no obstacle, and
-through HDF5's `stdio` driver: HDF5 refuses to open one file twice in a process with different
-locking flags, but only within one driver, so a cube that lcdb holds open can still be opened by
-plain xarray or h5py beside it.
-"""
+"""One cube file: its header at once, its arrays when they are asked for."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,15 +11,13 @@ from typing import Any
 import h5py
 import numpy as np
 import xarray as xr
-from xarray.backends import BackendArray, H5NetCDFStore
-from xarray.core import indexing
 
 from lcdb._version import __version__
+from lcdb.backend import DRIVER, HDF5Store, damage
 from lcdb.errors import (
     DamagedError,
     FormatVersionError,
     LabelError,
-    LCDBError,
     MissingExtraError,
     NotFoundError,
     SchemaError,
@@ -34,12 +25,8 @@ from lcdb.errors import (
 )
 from lcdb.schema import CUBE_KIND, DIMS, FORMAT_VERSION, STATUSES, UNIT_DIMS
 
-__all__ = ["DRIVER", "Header", "cube_kind", "dask_chunks", "open_cube", "read_header"]
+__all__ = ["Header", "cube_kind", "dask_chunks", "open_cube", "read_header"]
 
-#: Keyword arguments with which lcdb opens every HDF5 file that it reads.
-DRIVER: Mapping[str, Any] = {"driver": "stdio", "locking": False}
-# What reading values raises where bytes are not what was written: not IndexError, the user's own.
-_UNREADABLE = (OSError, RuntimeError, KeyError)
 # Whole curves in one dask chunk: 6 times faster to reduce than chunks as they are on disk.
 _CHUNKS = {"n": -1, "repetition": -1}
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -73,25 +60,6 @@ class Header:
         return {name: int(count) for name, count in zip(STATUSES, found, strict=True)}
 
 
-@contextmanager
-def _damage(path: Path, errors: tuple[type[Exception], ...] = (Exception,)) -> Iterator[None]:
-    """Turn what HDF5 and its readers raise on a damaged file into one of our errors.
-
-    Flipped bits in metadata come out as any error there is; values fail in fewer ways.
-    """
-    try:
-        yield
-    except (LCDBError, Warning):  # a warning that a user's filter made an error is no damage
-        raise
-    except errors as error:
-        what = " ".join(str(error).strip("'\"").split()) or type(error).__name__
-        msg = (
-            f"{path} cannot be read ({what}): it is damaged, or was never a cube; "
-            f"'lcdb verify' on its database says which parts"
-        )
-        raise DamagedError(msg) from error
-
-
 def _text(value: Any) -> str:
     """Return a netCDF string attribute or element as str."""
     if isinstance(value, np.ndarray):
@@ -122,7 +90,7 @@ def _check_signature(path: Path) -> None:
 def cube_kind(path: Path) -> str:
     """Return the kind of a cube file: ``"curves"`` or that of another cube, ``""`` if foreign."""
     _check_signature(path)
-    with _damage(path), h5py.File(path, "r", **DRIVER) as file:
+    with damage(path), h5py.File(path, "r", **DRIVER) as file:
         return _text(file.attrs["cube_kind"]) if "cube_kind" in file.attrs else ""
 
 
@@ -139,7 +107,7 @@ def read_header(path: Path) -> Header:
         told = f"cube_kind is {kind!r}" if kind else "it has no attribute 'cube_kind'"
         msg = f"{path} is not a curve cube of lcdb: {told}, expected {CUBE_KIND!r}"
         raise SchemaError(msg)
-    with _damage(path), h5py.File(path, "r", **DRIVER) as file:
+    with damage(path), h5py.File(path, "r", **DRIVER) as file:
         version = _integer(file.attrs["format_version"])
         if version > FORMAT_VERSION:
             msg = (
@@ -174,32 +142,6 @@ def _header(path: Path, file: h5py.File, version: int) -> Header:
     )
 
 
-class _Guarded(BackendArray):
-    """A lazy array that names the damaged file where reading it fails, however late."""
-
-    def __init__(self, array: Any, path: Path) -> None:
-        self.array = array
-        self.path = path
-        self.shape = array.shape
-        self.dtype = array.dtype
-
-    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
-        with _damage(self.path, _UNREADABLE):
-            return self.array[key]
-
-
-class _CubeStore(H5NetCDFStore):
-    """xarray's store for h5netcdf, with guarded arrays."""
-
-    def open_store_variable(self, name: str, var: Any) -> xr.Variable:
-        """Return one variable of the file, lazily."""
-        variable = super().open_store_variable(name, var)
-        data = indexing.LazilyIndexedArray(
-            _Guarded(variable._data.array, Path(self._filename)),
-        )
-        return xr.Variable(variable.dims, data, variable.attrs, variable.encoding)
-
-
 def open_cube(path: Path, chunks: Any = None) -> xr.Dataset:
     """Open one cube file as a lazy dataset.
 
@@ -211,14 +153,9 @@ def open_cube(path: Path, chunks: Any = None) -> xr.Dataset:
         None for plain arrays that are read when they are used; ``"auto"`` or True for dask arrays
         of whole curves; a dict for dask chunks by dim.
     """
-    options = dict(DRIVER)
-    driver = options.pop("driver")
     wanted = dask_chunks(chunks)
-    with _damage(path):
-        store = _CubeStore.open(str(path), mode="r", driver=driver, driver_kwds=options)
-        dataset = xr.open_dataset(store, chunks=wanted)
-    dataset.encoding["source"] = str(path)
-    return dataset
+    with damage(path):
+        return xr.open_dataset(HDF5Store(path), chunks=wanted)
 
 
 def dask_chunks(chunks: Any) -> dict[str, Any] | None:
