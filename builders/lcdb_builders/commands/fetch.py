@@ -108,10 +108,11 @@ def _from(origin: dict[str, Any]) -> str:
         "openml": "from OpenML, md5 verified",
         "local copy": f"from the file {origin.get('file', {}).get('name')}",
     }
-    text = words.get(origin["source"], origin["source"])
-    if origin["source"] == "bundled":
+    text = words[origin["source"]]
+    if origin["source"] == "bundled" or origin.get("equals_known_copy"):
         return text
-    equal = origin.get("equals_known_copy")
-    if equal is None:
-        return f"{text}; its values are not known here, only N, d and K were checked"
-    return text if equal else f"{text}; its values differ from the copy known here, N, d, K agree"
+    if "equals_known_copy" in origin:
+        return f"{text}; its values differ from the copy known here, but N, d and K agree"
+    if origin["source"] == "local copy":
+        return f"{text}; only N, d and K could be checked, its values are not known here"
+    return text
