@@ -1,0 +1,217 @@
+"""The metrics of kernels: equal to a plain oracle and to the reference, pair by pair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from counts import counts
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from lcdb_builders.kernels import elementary, metrics, ranking
+from lcdb_builders.reference.metrics import cell_scores
+from numba import njit
+from oracles import metrics as oracle
+
+# Rows whose p is this close to the clip may be counted either way: 1 - p is rounded to 2**-53.
+NEAR_CLIP = (35.9, 36.8)
+
+
+def grouped(y, classes):
+    """Order of rows by class, and where each class begins and ends."""
+    order = np.argsort(y, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(y, minlength=classes))])
+    return order, start[:-1].copy(), start[1:].copy()
+
+
+def spread_out(values, order, lo, hi, rng):
+    """Columns in class order with columns of no meaning between the classes."""
+    gap = rng.integers(0, 4, len(lo)).cumsum()
+    wide = np.full((values.shape[1], len(order) + gap[-1] + 3), np.nan)
+    for c in range(len(lo)):
+        wide[:, lo[c] + gap[c] : hi[c] + gap[c]] = values[order[lo[c] : hi[c]]].T
+    return wide, lo + gap, hi + gap
+
+
+def score(entry, values, present, y, rng):
+    order, lo, hi = grouped(y, values.shape[1])
+    wide, lo, hi = spread_out(values, order, lo, hi, rng)
+    out = np.full(5, np.nan)
+    workspace = metrics.room(values.shape[1], len(y))
+    entry(wide, present, lo, hi, workspace, out)
+    return out
+
+
+@st.composite
+def cells(draw):
+    """Log scores with duplicates, ties, absent classes, and rows far beyond a float's range."""
+    seed = draw(st.integers(0, 2**31))
+    classes = draw(st.integers(2, 10))
+    rows = draw(st.sampled_from([1, 2, 3, 7, 8, 9, 30, 255, 256, 257, 300]))
+    scale = draw(st.sampled_from([0.0, 0.1, 1.0, 30.0, 1000.0, 1e6]))
+    absent = draw(st.integers(0, classes - 1))
+    return seed, classes, rows, scale, absent
+
+
+def generate(seed, classes, rows, scale, absent):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, rng.integers(1, classes + 1), rows)
+    distinct = rng.normal(size=(max(1, rows // 2), classes)) * scale
+    scores = distinct[rng.integers(0, len(distinct), rows)]
+    if seed % 3 == 0:
+        scores = np.round(scores)
+    present = np.ones(classes, bool)
+    present[rng.permutation(classes)[:absent]] = False
+    scores[:, ~present] = -np.inf
+    return rng, scores, present, y
+
+
+def near_clip(scores, y):
+    """How many rows may or may not be clipped."""
+    odds = [abs(oracle.log_odds(list(row), label)) for row, label in zip(scores, y, strict=True)]
+    return sum(NEAR_CLIP[0] < o < NEAR_CLIP[1] for o in odds)
+
+
+@settings(max_examples=counts(150, 3000), deadline=None)
+@given(cells())
+@example((1, 2, 300, 1000.0, 0))
+@example((1, 3, 300, 1000.0, 0))
+@example((3, 3, 30, 1.0, 1))
+def test_log_scores(cell):
+    rng, scores, present, y = generate(*cell)
+    ours = score(metrics.score_log_scores, scores, present, y, rng)
+    plain = oracle.from_scores(scores.tolist(), y.tolist())
+    slack = near_clip(scores, y) if present.sum() > 1 else 0
+    np.testing.assert_allclose(ours[[0, 2, 3]], np.array(plain)[[0, 2, 3]], rtol=1e-12, atol=2e-15)
+    assert abs(ours[4] - plain[4]) <= slack
+    low, high = oracle.area_bounds(scores.tolist(), y.tolist(), 1e-13)
+    reference = cell_scores(y, scores=scores)
+    for area in (ours[1], reference.auc):
+        assert np.isnan([area, low]).all() or low - 1e-15 <= area <= high + 1e-15
+    # Where no two rows are all but tied, there is one answer.
+    assert low != high or abs(ours[1] - reference.auc) < 1e-15
+    np.testing.assert_allclose(ours[0], reference.accuracy, rtol=0)
+
+
+@settings(max_examples=counts(100, 2000), deadline=None)
+@given(cells())
+def test_probabilities(cell):
+    rng, scores, present, y = generate(*cell)
+    p = np.array([oracle.probabilities(row) for row in scores.tolist()])
+    if cell[0] % 2:  # shares of votes, as trees and neighbours have them
+        p = np.where(present, rng.multinomial(4, present / present.sum(), len(y)) / 4, 0.0)
+    ours = score(metrics.score_probabilities, p, present, y, rng)
+    plain = oracle.from_probabilities(p.tolist(), y.tolist())
+    np.testing.assert_allclose(ours, plain, rtol=1e-12, atol=2e-15)
+    groups, inverse = np.unique(p, axis=0, return_inverse=True)
+    members = np.zeros(groups.shape, np.int64)
+    np.add.at(members, (inverse.ravel(), y), 1)
+    out = np.empty(5)
+    metrics.score_groups(groups, members, out)
+    np.testing.assert_allclose(out, plain, rtol=1e-12, atol=2e-15)
+
+
+@pytest.mark.parametrize("seed", range(counts(20, 400)))
+def test_hard_labels(seed):
+    rng = np.random.default_rng(seed)
+    classes = int(rng.integers(2, 8))
+    rows = int(rng.integers(1, 60))
+    y, labels = rng.integers(0, classes, rows), rng.integers(0, rng.integers(1, classes + 1), rows)
+    confusion = np.zeros((classes, classes), np.int64)
+    np.add.at(confusion, (y, labels), 1)
+    out = np.empty(5)
+    metrics.score_confusion(confusion, out)
+    plain = oracle.from_probabilities(np.eye(classes)[labels].tolist(), y.tolist())
+    np.testing.assert_allclose(out, plain, rtol=1e-14)
+    _, lo, hi = grouped(y, classes)
+    metrics.score_constant(1, lo, hi, out)
+    certain = np.eye(classes)[np.ones(rows, int)]
+    np.testing.assert_allclose(
+        out, oracle.from_probabilities(certain.tolist(), y.tolist()), rtol=1e-14
+    )
+
+
+def test_margins_are_scores_of_two_classes():
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 400)
+    margin = np.round(rng.normal(size=400) * 20, 1)
+    scores = np.stack([np.zeros(400), margin], axis=1)
+    present = np.ones(2, bool)
+
+    def entry(wide, present, lo, hi, workspace, out):
+        metrics.score_margins(wide[1], lo, hi, workspace, out)
+
+    from_margin = score(entry, scores, present, y, rng)
+    from_scores = score(metrics.score_log_scores, scores, present, y, rng)
+    assert from_margin.tolist() == from_scores.tolist()
+
+
+def test_saturated_scores_still_rank():
+    """All probabilities of class 0 are 1 in float64; the log-odds know better."""
+    scores = np.zeros((4, 3))
+    scores[:, 0] = [900.0, 901.0, 850.0, 900.5]
+    y = np.array([0, 0, 1, 1])
+    out = score(metrics.score_log_scores, scores, np.ones(3, bool), y, np.random.default_rng(0))
+    assert out[1] == 0.75
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_order_of_test_rows_does_not_matter(classes):
+    """Counts and ranks are exact; sums may differ in the last bit."""
+    rng = np.random.default_rng(classes)
+    y = rng.integers(0, classes, 700)
+    scores = rng.normal(size=(700, classes))[rng.integers(0, 500, 700)] * 5
+    present = np.ones(classes, bool)
+    first = score(metrics.score_log_scores, scores, present, y, rng)
+    for _ in range(5):
+        order = rng.permutation(700)
+        again = score(metrics.score_log_scores, scores[order], present, y[order], rng)
+        assert again[[0, 1, 4]].tolist() == first[[0, 1, 4]].tolist()
+        np.testing.assert_allclose(again, first, rtol=1e-14)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (5, 900), (900, 5), (300, 400), (1200, 700)])
+@pytest.mark.parametrize("kind", ["smooth", "tied", "constant", "apart", "skewed"])
+def test_pairs_are_counted_exactly(sizes, kind):
+    rng = np.random.default_rng(sizes[0])
+    chosen, others = rng.normal(0.5, 1, sizes[0]), rng.normal(0, 1, sizes[1])
+    if kind == "tied":
+        chosen, others = chosen.round(1), others.round(1)
+    elif kind == "constant":
+        chosen, others = chosen * 0, others * 0
+    elif kind == "apart":
+        chosen = chosen + 100
+    elif kind == "skewed":
+        chosen, others = np.exp(20 * chosen), np.exp(20 * others)
+    held = np.empty(2 * sizes[1] + sizes[0] + ranking.WORKSPACE)
+    held[: sizes[1]] = others
+    won = ranking.pairs_won(chosen, held, sizes[1], np.empty(max(sizes), np.uint8))
+    pairs = chosen[:, None] - others[None, :]
+    assert won == 2 * (pairs > 0).sum() + (pairs == 0).sum()
+
+
+def test_elementary_functions():
+    """Two units in the last place, and the same bits in a vector and outside of one."""
+    rng = np.random.default_rng(0)
+    size = counts(10_001, 1_000_001)
+
+    def compare(function, x, exact):
+        @njit
+        def fill(x, out):
+            for i in range(len(x)):
+                out[i] = function(x[i])
+
+        out = np.empty_like(x)
+        fill(x, out)
+        error = np.abs((out - exact) / np.where(exact == 0, 1, exact))
+        assert error.max() < 2.5 * 2.0**-52
+        assert [function(value) for value in x[:50]] == out[:50].tolist()
+
+    x = np.maximum(-np.abs(rng.normal(size=size)) * 10.0 ** rng.uniform(-20, 3, size), -707.9)
+    compare(elementary.exp_nonpositive, x, np.exp(x.astype(np.longdouble)))
+    x = np.append(10.0 ** rng.uniform(-300, 300, size), 1 + rng.uniform(-0.5, 7, size))
+    compare(elementary.log_normal, x, np.log(x.astype(np.longdouble)))
+    x = np.minimum(rng.normal(size=size) * 10.0 ** rng.uniform(-20, 2.5, size), 700)
+    compare(elementary.log_sigmoid, x, -np.logaddexp(np.longdouble(0), -x.astype(np.longdouble)))
+    assert elementary.exp_nonpositive(-1e9) == 0.0
+    assert elementary.exp_nonpositive(-np.inf) == 0.0
+    assert elementary.exp_nonpositive(0.0) == 1.0

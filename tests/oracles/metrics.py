@@ -1,0 +1,93 @@
+"""The four metrics of a cell, one pair and one row at a time, in Python numbers."""
+
+import math
+
+EPSILON = 2.0**-52
+MINUS_INFINITY = -math.inf
+
+
+def log_sum(values):
+    top = max(values)
+    return top + math.log(math.fsum(math.exp(v - top) for v in values))
+
+
+def log_odds(scores, c):
+    """s_c against the other present classes; a single present class has nothing to rank by."""
+    others = [s for k, s in enumerate(scores) if k != c and s > MINUS_INFINITY]
+    if scores[c] == MINUS_INFINITY or not others:
+        return 0.0
+    return scores[c] - log_sum(others)
+
+
+def probabilities(scores):
+    powers = [math.exp(s - max(scores)) for s in scores]
+    return [power / math.fsum(powers) for power in powers]
+
+
+def area(chosen, others):
+    won = sum((a > b) + 0.5 * (a == b) for a in chosen for b in others)
+    return won / (len(chosen) * len(others))
+
+
+def mean_area(ranks, y, area=area):
+    classes = sorted(set(y))
+    if len(classes) < 2:
+        return math.nan
+    each = [
+        area(
+            [r[c] for r, label in zip(ranks, y, strict=True) if label == c],
+            [r[c] for r, label in zip(ranks, y, strict=True) if label != c],
+        )
+        for c in classes
+    ]
+    return sum(each) / len(each)
+
+
+def area_bounds(scores, y, tolerance):
+    """Least and largest mean area when log-odds may be wrong by a relative tolerance.
+
+    Rows of equal scores tie whatever the rounding.
+    """
+    ranks = [[(log_odds(row, c), tuple(row)) for c in range(len(row))] for row in scores]
+
+    def bound(sign):
+        def won(a, b):
+            if a[1] == b[1]:
+                return 0.5
+            shift = sign * tolerance * (1 + abs(a[0]))
+            return (a[0] + shift > b[0]) + 0.5 * (a[0] + shift == b[0])
+
+        def area(chosen, others):
+            return sum(won(a, b) for a in chosen for b in others) / (len(chosen) * len(others))
+
+        return mean_area(ranks, y, area)
+
+    return bound(-1), bound(1)
+
+
+def from_probabilities(p, y, ranks=None, labels=None):
+    """Accuracy, AUC, Brier score, cross-entropy and rows clipped, from rows of probabilities."""
+    labels = [row.index(max(row)) for row in p] if labels is None else labels
+    classes = len(p[0])
+    squares = [
+        math.fsum((row[c] - (c == label)) ** 2 for c in range(classes))
+        for row, label in zip(p, y, strict=True)
+    ]
+    mine = [row[label] for row, label in zip(p, y, strict=True)]
+    kept = [min(max(value, EPSILON), 1 - EPSILON) for value in mine]
+    return (
+        sum(a == b for a, b in zip(labels, y, strict=True)) / len(y),
+        mean_area(p if ranks is None else ranks, y),
+        math.fsum(squares) / len(y) / (2 if classes == 2 else 1),
+        math.fsum(-math.log(value) for value in kept) / len(y),
+        sum(a != b for a, b in zip(mine, kept, strict=True)),
+    )
+
+
+def from_scores(scores, y):
+    """Return the same five numbers from rows of log scores, -inf for absent classes."""
+    classes = len(scores[0])
+    ranks = [[log_odds(row, c) for c in range(classes)] for row in scores]
+    labels = [row.index(max(row)) for row in scores]
+    p = [probabilities(row) for row in scores]
+    return from_probabilities(p, y, ranks, labels)
