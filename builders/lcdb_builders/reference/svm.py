@@ -22,7 +22,7 @@ JITTER = 1e-13
 SMALLEST_CURVATURE = 1e-12
 
 
-def dataset_gamma(X: np.ndarray) -> float:
+def dataset_gamma(X: np.ndarray, weight: np.ndarray | None = None) -> float:
     """Return 1 / (d · variance of all entries of X), or 1 if they are all equal.
 
     Examples
@@ -30,7 +30,8 @@ def dataset_gamma(X: np.ndarray) -> float:
     >>> dataset_gamma(np.array([[0.0, 2.0], [2.0, 0.0]]))
     0.5
     """
-    variance = float(X.var())
+    mean = np.average(X.mean(axis=1), weights=weight)
+    variance = float(np.average(np.square(X - mean).mean(axis=1), weights=weight))
     return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
@@ -143,7 +144,7 @@ class GSVC(OneVsRest):
             require(self, "gamma", 0.0)
 
     def _fit_binary(self, X: np.ndarray, signs: list[np.ndarray], weight: np.ndarray) -> None:
-        self.gamma_ = dataset_gamma(X) if self.gamma is None else float(self.gamma)
+        self.gamma_ = dataset_gamma(X, weight) if self.gamma is None else float(self.gamma)
         kernel = np.exp(-self.gamma_ * squared_distances(X, X))
         tolerance = kkt_tolerance(self.C)
         found = [_Dual(kernel, sign, self.C * weight).solve(tolerance) for sign in signs]
