@@ -12,6 +12,9 @@ Three kinds, by what may happen to the arithmetic:
   decide ties: moments, Hessians, losses. NaN and infinity stay valid.
 - ``inline=True``, with either: the compiler must inline it. For small functions in inner loops.
 
+``borrow=True``, with any: references to arrays are not counted. For functions that are called often
+with many arrays, and make none.
+
 Numba does not see an edit in an imported helper, and caches beside the sources shadow an editable
 install. So the cache is one folder outside the package, named after a digest of all sources below
 ``kernels/``, the versions of Python, NumPy and Numba, and the processor: another source, another
@@ -118,7 +121,7 @@ def _keep_on_disk(dispatcher: Any, folder: Path) -> None:
     dispatcher._cache.save_overload = save_alone
 
 
-def _compiled(function: Callable, reorder: bool, inline: bool) -> Callable:
+def _compiled(function: Callable, reorder: bool, inline: bool, borrow: bool) -> Callable:
     if config.DISABLE_JIT:
         return function
     dispatcher = njit(
@@ -127,6 +130,7 @@ def _compiled(function: Callable, reorder: bool, inline: bool) -> Callable:
         boundscheck=False,
         fastmath=REORDER if reorder else False,
         forceinline=inline,
+        _nrt=not borrow,
     )(function)
     folder = cache_folder()
     inside = Path(function.__code__.co_filename).resolve().is_relative_to(SOURCES)
@@ -135,7 +139,13 @@ def _compiled(function: Callable, reorder: bool, inline: bool) -> Callable:
     return dispatcher
 
 
-def kernel(function: Callable | None = None, *, reorder: bool = False, inline: bool = False) -> Any:
+def kernel(
+    function: Callable | None = None,
+    *,
+    reorder: bool = False,
+    inline: bool = False,
+    borrow: bool = False,
+) -> Any:
     """Compile a function as a kernel; see the module's text for the three kinds.
 
     Parameters
@@ -146,6 +156,9 @@ def kernel(function: Callable | None = None, *, reorder: bool = False, inline: b
         Allow sums to be reassociated and fused.
     inline
         Inline it wherever it is called.
+    borrow
+        The function makes no arrays and returns none, so it need not count references to those that
+        it is given: an atomic operation each way for every array of every call.
 
     Examples
     --------
@@ -156,5 +169,5 @@ def kernel(function: Callable | None = None, *, reorder: bool = False, inline: b
     42
     """
     if function is None:
-        return lambda function: _compiled(function, reorder, inline)
-    return _compiled(function, reorder, inline)
+        return lambda function: _compiled(function, reorder, inline, borrow)
+    return _compiled(function, reorder, inline, borrow)
