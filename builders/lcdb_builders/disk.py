@@ -37,7 +37,8 @@ __all__ = [
     "unlink",
 ]
 
-#: Called as ``hook(when, what, path)`` with when ``"before"`` or ``"after"``, for tests.
+#: For tests: called as ``hook(when, what, path)`` with when ``"before"`` or ``"after"``. The path
+#: of a link or rename is that of the temporary file.
 hook: Callable[[str, str, Path], None] | None = None
 
 #: Seconds after which a temporary file of another machine counts as left behind.
@@ -67,8 +68,11 @@ def under(root: Path, *parts: str) -> Path:
 
 
 @contextmanager
-def _change(what: str, path: Path) -> Iterator[None]:
-    """Wrap one change to the file system: call the hook, tell failures as ours."""
+def _change(what: str, path: Path, final: Path | None = None) -> Iterator[None]:
+    """Wrap one change to the file system: call the hook, tell failures as ours.
+
+    A link or rename has two paths: where from, and where to.
+    """
     if hook is not None:
         hook("before", what, path)
     try:
@@ -76,7 +80,7 @@ def _change(what: str, path: Path) -> Iterator[None]:
     except (FileExistsError, FileNotFoundError):
         raise
     except OSError as error:
-        raise _storage_error(path, error) from error
+        raise _storage_error(final or path, error) from error
     if hook is not None:
         hook("after", what, path)
 
@@ -248,7 +252,7 @@ class Temporary:
 
     def _link(self) -> bool:
         try:
-            with _change("link", self.final):
+            with _change("link", self.path, self.final):
                 try:
                     os.link(self.path, self.final)
                 except FileExistsError:
@@ -260,7 +264,7 @@ class Temporary:
                 raise
             if self.final.exists():
                 return False
-            with _change("rename", self.final):
+            with _change("rename", self.path, self.final):
                 os.rename(self.path, self.final)
         return True
 
@@ -272,7 +276,7 @@ class Temporary:
         """
         self.sync()
         try:
-            with _change("rename", self.final):
+            with _change("rename", self.path, self.final):
                 os.rename(self.path, self.final)
         except FileNotFoundError:
             return False

@@ -1,0 +1,1 @@
+"""Helpers of the tests that kill builders: they import the builder, not pytest."""
