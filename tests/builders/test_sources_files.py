@@ -188,6 +188,18 @@ MALFORMED: dict[str, tuple[str, str | bytes, dict, str]] = {
         "9 rows have a value in the target 'kind'; expected at least 10",
     ),
     "header only": ("x.csv", "width,height,kind\n", {}, "0 rows"),
+    "too many classes": (
+        "x.csv",
+        "width,kind\n" + "".join(f"{i},k{i}\n" for i in range(128)),
+        {},
+        "has 128 classes; expected at most 127",
+    ),
+    "half a character": (
+        "x.arff",
+        ARFF.replace("{a,b}", r"{a,b,'\ud800'}"),
+        {},
+        "a category of column 'kind' is not Unicode text",
+    ),
     "no header": ("x.csv", "1,2\n3,4\n", {}, "first line holds numbers only"),
     "infinite number": (
         "x.csv",

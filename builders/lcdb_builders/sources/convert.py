@@ -12,9 +12,11 @@ from lcdb.errors import DatasetError
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.sources.table import Column, Table
 
-__all__ = ["FEWEST_ROWS", "to_snapshot", "with_origin"]
+__all__ = ["FEWEST_ROWS", "MOST_CLASSES", "to_snapshot", "with_origin"]
 
 FEWEST_ROWS = 10
+# A cube counts the classes of a training set in one byte.
+MOST_CLASSES = 127
 
 
 def _label(number: float) -> str:
@@ -103,6 +105,7 @@ def to_snapshot(
     >>> snapshot.origin["imputed"]
     {'width': {'cells': 4, 'by': 'median', 'value': 1.5}}
     """
+    _check_texts(table)
     chosen = table.column(target)
     kept = ~chosen.missing
     y, class_names, empty_classes = _classes(chosen)
@@ -157,3 +160,16 @@ def _check_shape(target: str, rows: int, classes: int, features: int) -> None:
     if classes < 2:
         msg = f"the target {target!r} has one class; expected at least two"
         raise DatasetError(msg)
+    if classes > MOST_CLASSES:
+        msg = f"the target {target!r} has {classes} classes; expected at most {MOST_CLASSES}"
+        raise DatasetError(msg)
+
+
+def _check_texts(table: Table) -> None:
+    """Raise for texts that no file could hold: halves of surrogate pairs, from escapes."""
+    for column in table.columns:
+        try:
+            "".join([column.name, *(column.categories or ())]).encode()
+        except UnicodeEncodeError as error:
+            msg = f"the name or a category of column {ascii(column.name)} is not Unicode text"
+            raise DatasetError(msg) from error

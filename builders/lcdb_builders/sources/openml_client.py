@@ -135,6 +135,7 @@ class OpenML:
             **os.environ,
             "OPENML_CACHE_DIR": str(folder / "cache"),
             "OPENML_SKIP_PARQUET": "true",
+            "PYTHONWARNINGS": "ignore",
             "XDG_CONFIG_HOME": str(folder / "config"),
         }
         host = urlsplit(self.server).hostname or ""
