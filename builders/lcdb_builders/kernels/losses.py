@@ -34,13 +34,13 @@ CHUNK = 256
 LANES = 8
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrow=True)
 def pad(size):
     """Return the size rounded up to whole vectors."""
     return (size + LANES - 1) // LANES * LANES
 
 
-@kernel(reorder=True)
+@kernel(reorder=True, borrow=True)
 def _total(values):
     total = 0.0
     for i in range(len(values)):
@@ -48,7 +48,7 @@ def _total(values):
     return total
 
 
-@kernel
+@kernel(borrow=True)
 def log_loss(p):
     """Return the sum of -ln p of clipped probabilities, one logarithm per 16; overwrites `p`."""
     size = len(p)
@@ -68,7 +68,7 @@ def log_loss(p):
     return -_total(p[:size])
 
 
-@kernel
+@kernel(borrow=True)
 def _count_beyond(values, bound):
     found = 0
     for i in range(len(values)):
@@ -76,7 +76,7 @@ def _count_beyond(values, bound):
     return found
 
 
-@kernel
+@kernel(borrow=True)
 def _two_largest(scores, classes, a, b, first, second, top):
     """Largest and second largest score of each column, and the lowest class with the largest."""
     s = scores[classes[0], a:b]
@@ -99,7 +99,7 @@ def _two_largest(scores, classes, a, b, first, second, top):
             top[i] = code if ahead else top[i]
 
 
-@kernel
+@kernel(borrow=True)
 def _powers(scores, classes, a, b, label, second, top, powers, rest, squares, mine):
     """e**(s_c - second largest) for all but the top class (0 there), and their sums.
 
@@ -122,7 +122,7 @@ def _powers(scores, classes, a, b, label, second, top, powers, rest, squares, mi
             mine[i] = x if label[i] == code else mine[i]
 
 
-@kernel
+@kernel(borrow=True)
 def _class_odds(scores, classes, a, b, label, powers, first, second, top, rest, lead, own):
     """Replace scores by class log-odds: s_c - ln of the sum of the others' exponentials."""
     for i in range(b - a):
@@ -139,7 +139,7 @@ def _class_odds(scores, classes, a, b, label, powers, first, second, top, rest, 
             own[i] = odds if label[i] == code else own[i]
 
 
-@kernel
+@kernel(borrow=True)
 def _label_losses(size, label, top, rest, squares, mine, lead, p, error):
     """Probability of the label and squared distance to its one-hot; returns the labels right."""
     right = 0
@@ -155,7 +155,7 @@ def _label_losses(size, label, top, rest, squares, mine, lead, p, error):
     return right
 
 
-@kernel
+@kernel(borrow=True)
 def softmax_losses(scores, classes, label, a, b, powers, rows):
     """Replace the log scores of columns a:b by class log-odds and sum their losses.
 
@@ -192,7 +192,7 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
     return right, _total(error[:size]), log_loss(p[:size]), clipped
 
 
-@kernel
+@kernel(borrow=True)
 def margin_losses(margin, label, a, b, rows):
     """Return what `softmax_losses` returns, for classes 0 and 1 and from s_1 - s_0.
 
@@ -222,7 +222,7 @@ def margin_losses(margin, label, a, b, rows):
     return right, _total(error[:size]), log_loss(p[:size]), clipped
 
 
-@kernel
+@kernel(borrow=True)
 def probability_losses(p, label, a, b, rows):
     """Return what `softmax_losses` returns, from (K, columns) probabilities.
 

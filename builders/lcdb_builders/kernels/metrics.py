@@ -72,7 +72,7 @@ def room(classes, columns):
     )
 
 
-@kernel
+@kernel(borrow=True)
 def _begin(lo, hi, workspace):
     """Lay out the packed columns: write `start` and `label`, return the number of test rows."""
     start = workspace.start
@@ -89,13 +89,13 @@ def _begin(lo, hi, workspace):
     return rows
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrow=True)
 def _copy(source, target):
     for i in range(len(source)):  # a loop costs a third of a slice assignment
         target[i] = source[i]
 
 
-@kernel
+@kernel(borrow=True)
 def _pack(values, lo, hi, start, out):
     """Copy the test columns of one row side by side, and pad them with ones."""
     c = 0
@@ -110,7 +110,7 @@ def _pack(values, lo, hi, start, out):
         out[i] = 1.0
 
 
-@kernel
+@kernel(borrow=True)
 def _class_auc(packed, c, workspace):
     """AUC of one class against the rest of the packed columns; NaN if there is none of either."""
     start = workspace.start
@@ -126,7 +126,7 @@ def _class_auc(packed, c, workspace):
     return won / (2.0 * len(chosen) * size)
 
 
-@kernel
+@kernel(borrow=True)
 def _mean_auc(ranked, workspace):
     """Mean AUC over the classes of the test set; a class that is not ranked ties all rows."""
     start = workspace.start
@@ -139,17 +139,18 @@ def _mean_auc(ranked, workspace):
     return area / classes if classes > 1 else np.nan
 
 
-@kernel
-def _present_classes(present, workspace):
+@kernel(borrow=True)
+def _list_classes(present, classes):
+    """Write the present classes; returns how many there are."""
     count = 0
     for c in range(len(present)):
         if present[c]:
-            workspace.classes[count] = c
+            classes[count] = c
             count += 1
-    return workspace.classes[:count]
+    return count
 
 
-@kernel
+@kernel(borrow=True)
 def score_log_scores(scores, present, lo, hi, workspace, out):
     """Score a cell from log scores; rows of absent classes are never read.
 
@@ -166,7 +167,7 @@ def score_log_scores(scores, present, lo, hi, workspace, out):
     out
         (5,) float64.
     """
-    classes = _present_classes(present, workspace)
+    classes = workspace.classes[: _list_classes(present, workspace.classes)]
     if len(classes) == 1:
         score_constant(classes[0], lo, hi, out)
         return
@@ -200,7 +201,7 @@ def score_log_scores(scores, present, lo, hi, workspace, out):
     out[4] = clipped
 
 
-@kernel
+@kernel(borrow=True)
 def _score_packed_margins(rows, workspace, out):
     right = 0
     error = 0.0
@@ -222,7 +223,7 @@ def _score_packed_margins(rows, workspace, out):
     out[4] = clipped
 
 
-@kernel
+@kernel(borrow=True)
 def score_margins(margin, lo, hi, workspace, out):
     """Score a cell of two classes, both of them in the training set, from s_1 - s_0.
 
@@ -238,7 +239,7 @@ def score_margins(margin, lo, hi, workspace, out):
     _score_packed_margins(rows, workspace, out)
 
 
-@kernel
+@kernel(borrow=True)
 def score_probabilities(p, present, lo, hi, workspace, out):
     """Score a cell from probabilities, which also rank the rows.
 
@@ -273,7 +274,7 @@ def score_probabilities(p, present, lo, hi, workspace, out):
     out[4] = clipped
 
 
-@kernel
+@kernel(borrow=True)
 def _grouped_auc(p, counts, order, c):
     """AUC of one class from groups of rows in ascending order of p; NaN if a side is empty."""
     won = 0
@@ -351,7 +352,7 @@ def score_groups(p, counts, out):
     out[4] = clipped
 
 
-@kernel
+@kernel(borrow=True)
 def score_confusion(counts, out):
     """Score a cell of hard labels: probability 1 for the label and 0 for the others.
 

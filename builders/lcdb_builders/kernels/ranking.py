@@ -23,7 +23,7 @@ WORKSPACE = 2 * SAMPLE + BUCKETS
 FEW_PAIRS = 45_000
 
 
-@kernel
+@kernel(borrow=True)
 def _compare_all(chosen, others):
     """Return twice the number of pairs with chosen > other, plus the number of ties."""
     won = 0
@@ -52,7 +52,7 @@ def _compare_all(chosen, others):
     return won
 
 
-@kernel
+@kernel(borrow=True)
 def _find_buckets(values, splitters, bucket):
     """Count the splitters that do not exceed each value, five splitters per pass."""
     for group in range(0, BUCKETS - 1, 5):
@@ -67,7 +67,7 @@ def _find_buckets(values, splitters, bucket):
             bucket[i] = passed if group == 0 else bucket[i] + passed
 
 
-@kernel
+@kernel(borrow=True)
 def _fill_buckets(values, bucket, start, place, out):
     """Copy values into `out` by bucket; those of bucket b stand in start[b]:start[b + 1]."""
     start[:] = 0
@@ -121,7 +121,7 @@ def _compare_by_bucket(chosen, others, floats, buckets):
     return won
 
 
-@kernel
+@kernel(borrow=True)
 def pairs_won(chosen, held, size, buckets):
     """Return twice the number of (chosen, other) pairs that chosen wins, plus the number of ties.
 
