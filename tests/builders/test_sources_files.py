@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from counts import counts
 from frames import written
 from lcdb_builders import snapshot as store
+from lcdb_builders.plan import load_plan
 from lcdb_builders.sources import FileSource
 from lcdb_builders.sources.files import check_id
 
@@ -411,3 +413,25 @@ def test_damaged_files_are_read_or_refused_but_never_crash(tmp_path, file):
             assert np.isfinite(snapshot.X).all()
             assert set(snapshot.y.tolist()) == set(range(snapshot.classes))
     assert refused > 20
+
+
+def test_the_plan_and_the_code_of_the_docs(tmp_path, monkeypatch):
+    """What docs/datasets.md shows runs: both ways of naming a file give the same snapshot."""
+    text = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text("utf-8")
+    plan = text.split("```toml\n")[1].split("```")[0]
+    code = text.split("```python\n")[1].split("```")[0]
+    rows = [f"{i},{i % 4},{i / 8 if i % 5 else 'n/a'},{'xy'[i % 2]}" for i in range(12)]
+    (tmp_path / "wine.csv").write_text("row,region,width,kind\n" + "\n".join(rows))
+    (tmp_path / "plan.toml").write_text(plan)
+    monkeypatch.chdir(tmp_path)
+    loaded = load_plan(tmp_path / "plan.toml")
+    source = loaded.datasets[0].source(tmp_path)
+    assert isinstance(source, FileSource)
+    snapshot = source.snapshot()
+    assert snapshot.feature_names == ("region", "width")
+    assert snapshot.origin["imputed_cells"] == 3
+    emptied = "\n".join(rows).replace("n/a", "")
+    (tmp_path / "wine.csv").write_text("row,region,width,kind\n" + emptied)
+    names: dict = {}
+    exec(code, names)
+    assert names["snapshot"].sha256 == snapshot.sha256

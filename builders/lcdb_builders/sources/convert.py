@@ -171,5 +171,5 @@ def _check_texts(table: Table) -> None:
         try:
             "".join([column.name, *(column.categories or ())]).encode()
         except UnicodeEncodeError as error:
-            msg = f"the name or a category of column {ascii(column.name)} is not Unicode text"
+            msg = f"the name or a category of column {column.name!a} is not Unicode text"
             raise DatasetError(msg) from error
