@@ -10,7 +10,8 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from functools import cached_property
+from importlib.metadata import packages_distributions, version
 from typing import Any, ClassVar
 
 from sklearn.base import is_classifier
@@ -26,9 +27,12 @@ from lcdb_builders.unit import Block
 __all__ = ["GenericLearner", "load_class"]
 
 
+_NOT_PUBLIC = {"conftest", "externals", "tests"}
+
+
 def _is_public_sklearn(path: str) -> bool:
     first, *rest = path.split(".")
-    private = any(part.startswith("_") or part in {"externals", "tests"} for part in rest)
+    private = any(part.startswith("_") or part in _NOT_PUBLIC for part in rest)
     return first == "sklearn" and len(rest) >= 2 and not private
 
 
@@ -83,12 +87,9 @@ def _implementation(cls: type) -> str:
     """Return what the numbers of a foreign class depend on: its package and scikit-learn."""
     root = cls.__module__.split(".")[0]
     named = {"sklearn": version("scikit-learn")}
-    for distribution in packages_distributions().get(root, []):
-        try:
-            named[root] = version(distribution)
-        except PackageNotFoundError:  # pragma: no cover - a half-removed distribution
-            continue
-    named.setdefault(root, "unknown")
+    if root not in named:
+        distributions = packages_distributions().get(root, [])
+        named[root] = version(distributions[0]) if distributions else "unknown"
     return "generic-1," + ",".join(f"{name}-{named[name]}" for name in sorted(named))
 
 
@@ -132,20 +133,24 @@ class GenericLearner(Learner):
             msg = f"the label {self.name!r} of {self.path} may hold letters, digits, '_', '+', '.'"
             raise LabelError(msg)
 
-    def complete(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the given parameters and all defaults that JSON can hold, after checking them."""
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Default parameters of the class."""
         try:
-            defaults = self.cls().get_params(deep=False)
+            return self.cls().get_params(deep=False)
         except TypeError as error:
             msg = f"learners.{self.name}: {self.path} cannot be made without arguments ({error})"
             raise PlanError(msg) from error
+
+    def complete(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the given parameters and all defaults that JSON can hold, after checking them."""
         for key in params:
-            if key not in defaults:
-                hint = did_you_mean(key, defaults)
+            if key not in self.defaults:
+                hint = did_you_mean(key, self.defaults)
                 msg = f"learners.{self.name}.{key} is not a parameter of {self.path}.{hint}"
                 raise PlanError(msg)
         self._refuse(params)
-        full = {key: value for key, value in defaults.items() if _is_plain(value)}
+        full = {key: value for key, value in self.defaults.items() if _is_plain(value)}
         full |= dict(params)
         estimator = self.cls(**full)
         if not is_classifier(estimator):
@@ -191,8 +196,8 @@ class GenericLearner(Learner):
             ``key``, ``n`` and ``repetition`` of the learner's random stream.
         """
         chosen = dict(params)
-        takes_seed = "random_state" in self.cls().get_params(deep=False)
-        if takes_seed and chosen.get("random_state") is None and cell:
+        seedless = "random_state" in self.defaults and chosen.get("random_state") is None
+        if seedless and cell:
             chosen["random_state"] = random_state(cell["key"], cell["n"], cell["repetition"])
         return Generic(self.cls(**chosen))
 

@@ -59,8 +59,8 @@ class Generic(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         self.estimator_ = None
         if len(self.classes_) > 1:
-            self.estimator_ = clone(self.estimator)
             with _quiet():
+                self.estimator_ = clone(self.estimator)
                 self.estimator_.fit(X, y)
         return self
 
