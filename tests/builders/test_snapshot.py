@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from contextlib import suppress
 from importlib.resources import files
+from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lcdb_builders import disk
 from lcdb_builders import snapshot as store
 from lcdb_builders.snapshot import Snapshot, canonical_sha256
 from lcdb_builders.sources.bundled import bundled
@@ -103,6 +106,41 @@ def test_arrays_that_a_dead_process_left_are_no_snapshot(tmp_path):
     assert store.stored(tmp_path) == []
     store.save(tiny(), tmp_path)
     assert_same(store.load(tmp_path, "tiny"), tiny())
+
+
+class Died(BaseException):
+    """What stands for the end of a process."""
+
+
+@pytest.mark.parametrize("present", ["nothing", "arrays", "damage"])
+def test_death_at_any_change_leaves_no_half_snapshot(tmp_path, monkeypatch, present):
+    """Before and after every create, write, fsync, link and rename; then it is saved again."""
+    for step in range(0, 1000, counts(3, 1)):
+        folder = tmp_path / str(step)
+        store.save(tiny(scale=2), folder)
+        if present == "nothing":
+            (folder / "tiny.npz").unlink()
+        if present != "damage":
+            (folder / "tiny.json").unlink()
+        left = step
+
+        def die(when: str, what: str, path: Path) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Died
+
+        monkeypatch.setattr(disk, "hook", die)
+        with suppress(Died):
+            store.save(tiny(), folder, replace=present == "damage")
+        monkeypatch.setattr(disk, "hook", None)
+        with suppress(NotFoundError, DamagedError):
+            assert store.load(folder, "tiny").sha256 in {tiny().sha256, tiny(scale=2).sha256}
+        store.save(tiny(), folder, replace=present == "damage")
+        assert_same(store.load(folder, "tiny"), tiny())
+        if left >= 0:
+            break
+    assert step > 15
 
 
 def damaged(content: bytes, rng: np.random.Generator) -> bytes:
