@@ -12,10 +12,13 @@ from lcdb.plot.figures import (
     rejection_map,
 )
 from lcdb.plot.style import colour_of
+from lcdb.plot.turan2026 import FIGURES, draw
 
 __all__ = [
+    "FIGURES",
     "colour_of",
     "distributions",
+    "draw",
     "inverse_cdf",
     "non_gaussian_share",
     "profile",

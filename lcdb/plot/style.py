@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,14 @@ from lcdb.schema import LEARNERS, METRICS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["colour_of", "label_ends", "metric_label", "new_axes"]
+__all__ = [
+    "colour_of",
+    "label_ends",
+    "line_style_of",
+    "metric_label",
+    "need_matplotlib",
+    "new_axes",
+]
 
 # Ten colours that stay apart for colour-blind readers (Tol's muted scheme, and black), one for
 # each learner in every figure; line styles tell neighbours apart in grey print as well.
@@ -65,13 +73,18 @@ def metric_label(name: object) -> str:
     return known.get(text, text if text in METRICS else text.replace("_", " "))
 
 
+def need_matplotlib() -> None:
+    """Raise an error that says what to install, unless matplotlib is there."""
+    if importlib.util.find_spec("matplotlib") is None:
+        msg = "figures need matplotlib; install it with: pip install 'lcdb-plusplus[plot]'"
+        raise MissingExtraError(msg)
+
+
 def new_axes(ax: Axes | None = None, **options: Any) -> Axes:
     """Return the axes to draw on: those given, or new ones with quiet frames."""
-    try:
-        import matplotlib.pyplot as plt
-    except ModuleNotFoundError as error:
-        msg = "figures need matplotlib; install it with: pip install 'lcdb-plusplus[plot]'"
-        raise MissingExtraError(msg) from error
+    need_matplotlib()
+    import matplotlib.pyplot as plt
+
     if ax is None:
         options.setdefault("figsize", (5.6, 3.6))
         _, ax = plt.subplots(layout="constrained", **options)

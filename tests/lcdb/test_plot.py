@@ -9,8 +9,10 @@ import xarray as xr
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
+from plausible import write_database
 
 from lcdb import analysis, plot
+from lcdb.cli import main
 from lcdb.errors import LabelError
 from lcdb.schema import LEARNERS
 
@@ -117,3 +119,28 @@ def test_figures_are_saved(scores, suffix, tmp_path):
 def test_reduced_arrays_are_refused(scores):
     with pytest.raises(LabelError, match="expected repetition"):
         plot.quantile_curves(scores.mean("repetition"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    learners = ("LREG", "QDC", "ADAB")
+    return write_database(tmp_path_factory.mktemp("db"), 30, learners=learners)
+
+
+@pytest.mark.parametrize("name", list(plot.FIGURES))
+def test_every_figure_of_the_paper_is_drawn_and_saved(folder, name, tmp_path, capsys):
+    out = tmp_path / "figure.svg"
+    arguments = ["plot", str(folder), "--figure", name, "--dataset", "61", "--out", str(out)]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.strip() == str(out)
+    assert out.stat().st_size > 1000
+
+
+def test_wrong_figures_and_files_are_answered(folder, tmp_path, capsys):
+    assert main(["plot", str(folder), "--figure", "2z", "--dataset", "61"]) == 1
+    assert "Known: 1a" in capsys.readouterr().err
+    out = tmp_path / "figure.nonsense"
+    base = ["plot", str(folder), "--figure", "3b", "--dataset", "61", "--out"]
+    assert main([*base, str(out)]) != 0
+    assert "could not be written" in capsys.readouterr().err
+    assert not out.exists()

@@ -1,0 +1,47 @@
+"""Draw a figure from a database into a file (SVG, PDF or PNG by its name)."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from lcdb.errors import StorageError
+from lcdb.schema import METRICS
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``lcdb plot``."""
+    parser.add_argument("database", metavar="DIR", help="a database directory or a cube file")
+    parser.add_argument(
+        "--figure", required=True, metavar="NAME",
+        help="1a, 2a, 2b, 2c, 2d, 3a, 3b of Turan, Loog and Tax 2026, or map",
+    )  # fmt: skip
+    parser.add_argument("--dataset", metavar="ID", help="another dataset than the paper's")
+    parser.add_argument("--metric", default="accuracy", metavar="NAME", help=", ".join(METRICS))
+    parser.add_argument("--out", type=Path, metavar="FILE", help="figure-NAME.svg unless given")
+    parser.add_argument("--dpi", type=int, default=200, help="of a PNG")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Draw and save the figure, and print where it is."""
+    from lcdb.plot.style import need_matplotlib
+
+    need_matplotlib()
+    import matplotlib
+
+    matplotlib.use("agg")
+    from lcdb.database import open as open_database
+    from lcdb.plot import draw
+
+    out = arguments.out or Path(f"figure-{arguments.figure}.svg")
+    with open_database(arguments.database) as db:
+        metric, dataset = arguments.metric, arguments.dataset
+        ax = draw(db, arguments.figure, dataset=dataset, metric=metric)
+    try:
+        ax.get_figure(root=True).savefig(out, dpi=arguments.dpi)
+    except (OSError, ValueError) as error:
+        msg = f"{out} could not be written: {error}"
+        raise StorageError(msg) from error
+    print(out)
