@@ -13,6 +13,7 @@ from lcdb import schema
 from lcdb.errors import DatasetError, LabelError, NotFoundError, PlanError, did_you_mean
 from lcdb_builders.config import check, read_toml
 from lcdb_builders.sizes import training_sizes
+from lcdb_builders.sources.catalog import expected
 from lcdb_builders.sources.files import FileSource, check_id
 from lcdb_builders.unit import DRAWS, canonical_json
 
@@ -124,6 +125,11 @@ class Plan:
         msg = f"the plan has no dataset {str(wanted)!r}.{did_you_mean(wanted, known)}"
         raise LabelError(msg)
 
+    def named_dataset(self, wanted: object) -> DatasetSpec:
+        """Return a dataset by id, or by name if it is one of the ten."""
+        by_name = {entry.name: entry.id for entry in expected().values()}
+        return self.dataset(by_name.get(str(wanted), wanted))
+
     def learner(self, wanted: str) -> LearnerSpec:
         """Return the learner of that name, or raise with the closest one."""
         for learner in self.learners:
@@ -135,6 +141,7 @@ class Plan:
 
     def with_repetitions(self, repetitions: int) -> Plan:
         """Return the plan with another number of repetitions."""
+        check({**self.content, "repetitions": repetitions}, "plan", self.name)
         return replace(self, repetitions=repetitions)
 
 

@@ -6,6 +6,9 @@ Importing this is cheap; a command's own module is imported when it is run.
 __all__ = ["COMMANDS"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "build": ("build the cubes of a plan, or go on with it", "lcdb_builders.commands.build"),
     "datasets": ("the ten datasets, and which are at hand", "lcdb_builders.commands.datasets"),
     "fetch": ("fetch datasets into the user's cache", "lcdb_builders.commands.fetch"),
+    "plan": ("what a plan means, and what it will take", "lcdb_builders.commands.plan"),
+    "status": ("curves that are done, failed or missing", "lcdb_builders.commands.status"),
 }

@@ -7,24 +7,33 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import dask
-from distributed import Client, Scheduler
+from distributed import Client, Future, Scheduler
 from distributed.deploy.spec import SpecCluster
 
 from lcdb.errors import LCDBError, MissingExtraError, PlanError
 from lcdb_builders.config import check, read_toml
 from lcdb_builders.run.machine import usable_cpus
+from lcdb_builders.run.remote import stop_work
 from lcdb_builders.run.supervise import child_environment
 
-__all__ = ["Pool", "local_pool", "open_pool", "read_slurm", "remote_pool", "slurm_pool"]
+__all__ = [
+    "Pool",
+    "check_pool",
+    "local_pool",
+    "open_pool",
+    "read_slurm",
+    "remote_pool",
+    "slurm_pool",
+]
 
 # How long a scheduler may take to answer at all.
 PATIENCE = 30
@@ -35,6 +44,12 @@ SETTINGS = {
     "distributed.scheduler.work-stealing": True,
     "distributed.comm.timeouts.connect": PATIENCE,
 }
+# Its server is started all the same; on a free port it is in nobody's way.
+NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 @dataclass
@@ -53,23 +68,44 @@ class Pool:
 
     client: Client
     place: str
-    tend: Callable[[], None] = lambda: None
+    tend: Callable[[], None] = _nothing
 
     def threads(self) -> int:
         """Return how many tasks can run at the same time, at this moment."""
         return sum(self.client.nthreads().values())
 
+    def halt(self, futures: Sequence[Future]) -> None:
+        """End tasks, also those that are running."""
+        self.client.cancel(futures, force=True)
+        self.client.run(stop_work)
 
-@contextlib.contextmanager
-def open_pool(
-    workers: int | None = None, scheduler: str | None = None, slurm: str | Path | None = None
-) -> Iterator[Pool]:
-    """Open the workers that the arguments of a build speak of, and end them."""
+
+def check_pool(
+    workers: int | None = None,
+    scheduler: str | None = None,
+    slurm: str | os.PathLike[str] | None = None,
+) -> None:
+    """Raise if a build's arguments do not name workers, before anything is done."""
     given = {"workers": workers, "scheduler": scheduler, "slurm": slurm}
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
         msg = f"{' and '.join(named)} are given together; expected at most one of them"
         raise PlanError(msg)
+    if workers is not None and workers < 1:
+        msg = f"workers is {workers}; expected 1 or more"
+        raise PlanError(msg)
+    if slurm is not None:
+        read_slurm(slurm)
+
+
+@contextlib.contextmanager
+def open_pool(
+    workers: int | None = None,
+    scheduler: str | None = None,
+    slurm: str | os.PathLike[str] | None = None,
+) -> Iterator[Pool]:
+    """Open the workers that the arguments of a build speak of, and end them."""
+    check_pool(workers, scheduler, slurm)
     if scheduler is not None:
         opened = remote_pool(scheduler)
     elif slurm is not None:
@@ -141,10 +177,12 @@ class _LocalWorkers:
 @contextlib.contextmanager
 def local_pool(count: int) -> Iterator[Pool]:
     """Open workers on this machine, with a scheduler of their own."""
-    if count < 1:
-        msg = f"workers is {count}; expected 1 or more"
-        raise PlanError(msg)
-    options = {"host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": None}
+    options = {
+        "host": "127.0.0.1",
+        "port": 0,
+        "dashboard": False,
+        "dashboard_address": "127.0.0.1:0",
+    }
     scheduler = {"cls": Scheduler, "options": options}
     with (
         _quiet(),
@@ -172,7 +210,7 @@ def remote_pool(address: str) -> Iterator[Pool]:
             yield Pool(client, f"the scheduler at {address}")
 
 
-def read_slurm(path: str | Path) -> tuple[int, dict[str, Any]]:
+def read_slurm(path: str | os.PathLike[str]) -> tuple[int, dict[str, Any]]:
     """Return the number of jobs and the options of dask-jobqueue from a TOML file."""
     content = read_toml(Path(path))
     check(content, "slurm", Path(path).name)
@@ -180,13 +218,12 @@ def read_slurm(path: str | Path) -> tuple[int, dict[str, Any]]:
     jobs = options.pop("jobs", 1)
     # One thread per process: kernels and BLAS are single-threaded.
     options["processes"] = options["cores"]
-    quiet = {"dashboard": False, "dashboard_address": None}
-    options["scheduler_options"] = {**quiet, **options.get("scheduler_options", {})}
+    options["scheduler_options"] = {**NO_DASHBOARD, **options.get("scheduler_options", {})}
     return jobs, options
 
 
 @contextlib.contextmanager
-def slurm_pool(path: str | Path) -> Iterator[Pool]:
+def slurm_pool(path: str | os.PathLike[str]) -> Iterator[Pool]:
     """Submit jobs to SLURM whose workers come to a scheduler in this process."""
     jobs, options = read_slurm(path)
     try:
@@ -204,14 +241,3 @@ def slurm_pool(path: str | Path) -> Iterator[Pool]:
             raise LCDBError(msg) from error
         with cluster, Client(cluster, set_as_default=False) as client:
             yield Pool(client, f"{jobs} SLURM jobs of {options['cores']} workers")
-
-
-def wait_for_workers(pool: Pool, stopped: Callable[[], bool], tell: Callable[[str], None]) -> None:
-    """Wait until a worker is there; queues may take hours, so say so once."""
-    told = False
-    while not pool.threads() and not stopped():
-        if not told:
-            tell(f"waiting for workers: {pool.place}")
-            told = True
-        pool.tend()
-        time.sleep(0.1)

@@ -107,7 +107,8 @@ class Child:
         started = time.monotonic()
         died: list[str] = []
         while len(died) < ATTEMPTS:
-            answer = self._ask(request.encode(), timeout)
+            stopped = self._stopped.is_set()
+            answer = None if stopped else self._ask(request.encode(), timeout)
             seconds = time.monotonic() - started
             if self._stopped.is_set():
                 self._kill()

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from lcdb.errors import NotFoundError
 from lcdb_builders import snapshot as snapshots
-from lcdb_builders.blocks import Blocks
+from lcdb_builders.contents import describe, described
 from lcdb_builders.curves import draws_block
 from lcdb_builders.environment import environment
+from lcdb_builders.journal import Journal
 from lcdb_builders.learners import registry
+from lcdb_builders.pack import pack as pack_cube
 from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.unit import DRAWS, Block, Unit
+from lcdb_builders.unit import DRAWS, Block
 
-__all__ = ["TASKS", "block_from_json", "block_to_json", "compute", "ready"]
+__all__ = ["TASKS", "block_from_json", "block_to_json", "compute", "pack", "ready"]
 
 
 def ready() -> int:
@@ -28,18 +29,16 @@ def ready() -> int:
 
 def block_to_json(block: Block) -> dict[str, Any]:
     """Return a block as a JSON-able dict."""
-    return {
-        "unit": asdict(block.unit),
-        "sizes": list(block.sizes),
-        "first": block.first,
-        "stop": block.stop,
-    }
+    sizes = [block.sizes[0], block.sizes[-1]]
+    return {"unit": describe(block.unit), "sizes": sizes, "repetitions": [block.first, block.stop]}
 
 
 def block_from_json(content: Mapping[str, Any]) -> Block:
     """Return the block of a dict that went through JSON."""
-    unit = Unit(**{**content["unit"], "sizes": tuple(content["unit"]["sizes"])})
-    return Block(unit, tuple(content["sizes"]), content["first"], content["stop"])
+    unit = described(content["unit"])
+    first, last = content["sizes"]
+    sizes = tuple(n for n in unit.sizes if first <= n <= last)
+    return Block(unit, sizes, *content["repetitions"])
 
 
 @lru_cache(maxsize=4)
@@ -51,8 +50,10 @@ def _snapshot(root: str, dataset: str, sha256: str) -> Snapshot:
     return snapshot
 
 
-def compute(root: str, block: Mapping[str, Any], splits: Sequence[str], allow_import: bool) -> int:
-    """Compute a block and publish it; return the number of cells.
+def compute(
+    root: str, block: Mapping[str, Any], splits: Sequence[str], allow_import: bool
+) -> dict[str, int]:
+    """Compute a block, publish it, and return how many there are of each outcome of publishing.
 
     Parameters
     ----------
@@ -76,10 +77,38 @@ def compute(root: str, block: Mapping[str, Any], splits: Sequence[str], allow_im
     else:
         learner = registry.for_unit(unit, allow_import=allow_import)
         found = learner.block(snapshot, here, tuple(splits))
-    blocks = Blocks(root)
+    journal = Journal(root)
+    outcomes: dict[str, int] = {"new": 0, "duplicate": 0}
     for split in splits:
-        blocks.publish(here.with_split(split), found[split], environment())
-    return here.cells * len(splits)
+        outcomes[journal.publish(here.with_split(split), found[split], environment())] += 1
+    return outcomes
 
 
-TASKS: dict[str, Callable[..., Any]] = {"compute": compute, "ready": ready}
+def pack(
+    root: str, dataset: str, sha256: str, units: Sequence[Mapping[str, Any]], repetitions: int
+) -> dict[str, Any]:
+    """Pack the blocks of a dataset into its cube, and return what the cube is then.
+
+    Parameters
+    ----------
+    root
+        The database directory.
+    dataset, sha256
+        Id and digest of the snapshot.
+    units
+        All units that the plan has for the dataset, see `lcdb_builders.contents.describe`.
+    repetitions
+        R of the plan.
+    """
+    snapshot = _snapshot(root, dataset, sha256)
+    packed = pack_cube(root, snapshot, [described(unit) for unit in units], repetitions)
+    return {
+        "dataset": dataset,
+        "path": str(packed.path),
+        "sha256": packed.sha256,
+        "written": packed.written,
+        "statuses": {unit.label: status for unit, status in packed.statuses.items()},
+    }
+
+
+TASKS: dict[str, Callable[..., Any]] = {"compute": compute, "pack": pack, "ready": ready}

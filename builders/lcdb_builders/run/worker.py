@@ -24,6 +24,8 @@ def _end_with_input() -> None:
 async def _serve(scheduler: str, name: str) -> None:
     from distributed import Worker
 
+    # Importing distributed sets the levels of its loggers.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     worker = Worker(
         scheduler, name=name, nthreads=1, memory_limit=0, dashboard=False, host="127.0.0.1"
     )
@@ -34,7 +36,6 @@ async def _serve(scheduler: str, name: str) -> None:
 def main(scheduler: str, name: str) -> None:
     """Work for a scheduler until it closes."""
     threading.Thread(target=_end_with_input, daemon=True).start()
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     asyncio.run(_serve(scheduler, name))
 
 

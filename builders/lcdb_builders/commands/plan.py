@@ -1,0 +1,120 @@
+"""Show what a plan means: units, blocks, cells, size on disk, estimated time.
+
+No dataset is fetched: N, d and K of the ten are known, local files are read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lcdb_builders.estimate import Estimate, Line
+    from lcdb_builders.plan import Plan
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `lcdb plan`."""
+    parser.add_argument(
+        "plan", metavar="PLAN", nargs="?", help="a TOML file, or a shipped plan; none: list those"
+    )
+    parser.add_argument("--dataset", action="append", metavar="ID", help="only this one")
+    parser.add_argument("--learner", action="append", metavar="NAME", help="only this one")
+    parser.add_argument("--repetitions", type=int, metavar="R", help="instead of the plan's")
+    parser.add_argument(
+        "--allow-import",
+        action="store_true",
+        help="allow the plan to name classes from elsewhere than scikit-learn: runs their code",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the estimate of a plan, or the names of those that ship."""
+    from lcdb_builders.estimate import estimate
+    from lcdb_builders.plan import load_plan, shipped_plans
+    from lcdb_builders.units import plan_learners
+
+    if arguments.plan is None:
+        for name, title in shipped_plans().items():
+            print(f"{name:<10} {title}")
+        return
+    plan = load_plan(arguments.plan)
+    if arguments.repetitions is not None:
+        plan = plan.with_repetitions(arguments.repetitions)
+    learners = plan_learners(plan, allow_import=arguments.allow_import)
+    if arguments.learner:
+        learners = {plan.learner(n).name: learners[n] for n in arguments.learner}
+    datasets = None
+    if arguments.dataset:
+        datasets = [plan.named_dataset(wanted) for wanted in arguments.dataset]
+    found = estimate(plan, learners, datasets)
+    if arguments.json:
+        print(json.dumps(_as_json(plan, found), indent=2))
+    else:
+        _print(plan, found)
+
+
+def _as_json(plan: Plan, found: Estimate) -> dict[str, object]:
+    return {
+        "plan": plan.content,
+        "datasets": [line.as_json() for line in found.datasets],
+        "learners": [line.as_json() for line in found.learners],
+        "total": found.total.as_json(),
+        "unknown": list(found.unknown),
+    }
+
+
+def _print(plan: Plan, found: Estimate) -> None:
+    from rich.console import Console
+
+    console = Console()
+    console.print(f"{plan.title}", highlight=False)
+    console.print(
+        f"{plan.repetitions:,} repetitions; {', '.join(plan.samplings)}; {', '.join(plan.splits)}; "
+        f"{', '.join(plan.tunings)}",
+        highlight=False,
+    )
+    console.print(_table("dataset", found.datasets, found.total))
+    console.print(_table("learner", found.learners, found.total))
+    if found.unknown:
+        console.print(
+            f"not counted, since nothing is known of them before they are fetched: "
+            f"{', '.join(found.unknown)}",
+            highlight=False,
+        )
+    console.print("Times are estimates for one core; many cores share them.", highlight=False)
+
+
+def _table(first: str, lines: Sequence[Line], total: Line):
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_footer=True)
+    cells = _cells(total)
+    table.add_column(first, footer=cells[0])
+    for name, footer in zip(
+        ("units", "blocks", "cells", "on disk", "core-hours"), cells[1:], strict=True
+    ):
+        table.add_column(name, justify="right", footer=footer)
+    for line in lines:
+        table.add_row(*_cells(line))
+    return table
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    hours = f"{line.hours:,.0f}" if line.hours >= 10 else f"{line.hours:.2g}"
+    counts = (f"{count:,}" for count in (line.units, line.blocks, line.cells))
+    return (line.label, *counts, _size(line.size), hours)
+
+
+def _size(size: float) -> str:
+    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size / 1e3:.0f} kB"

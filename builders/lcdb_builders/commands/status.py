@@ -1,0 +1,66 @@
+"""Show which curves are done, failed, timed out or missing, by learner, dataset and tuning.
+
+A curve is a dataset, learner, sampling, split and tuning, as in Table A.9 of Turan, Loog, Tax 2026.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lcdb_builders.run.status import Overview
+
+__all__ = ["configure", "run"]
+
+COLUMNS = {
+    "complete": "done",
+    "failed": "failed",
+    "timed_out": "timed out",
+    "partial": "partial",
+    "not_built": "missing",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `lcdb status`."""
+    parser.add_argument("database", metavar="DIR", help="a database directory")
+    parser.add_argument("--json", action="store_true", help="print JSON: counts, and every curve")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the status of a database."""
+    from lcdb_builders.run.status import overview
+
+    found = overview(arguments.database)
+    if arguments.json:
+        shown = {
+            "totals": found.totals(),
+            "counts": found.counts(),
+            "curves": [curve.as_json() for curve in found.curves],
+        }
+        print(json.dumps(shown, indent=2))
+    else:
+        _print(found)
+
+
+def _print(found: Overview) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    totals = found.totals()
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_footer=True)
+    table.add_column("learner", footer="total")
+    table.add_column("dataset")
+    table.add_column("tuning")
+    for status, name in COLUMNS.items():
+        table.add_column(name, justify="right", footer=str(totals[status]))
+    for row in found.counts():
+        numbers = (str(row[status] or "") for status in COLUMNS)
+        table.add_row(row["learner"], row["dataset"], row["tuning"], *numbers)
+    console = Console()
+    console.print(table)
+    for label, status, reason in found.reasons():
+        console.print(f"{label} {COLUMNS[status]}: {reason}", highlight=False, markup=False)

@@ -1,0 +1,341 @@
+"""`build`: a plan becomes cubes in a database directory, or goes on to become them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lcdb.errors import FailedBlocksError, PlanError
+from lcdb_builders import snapshot as snapshots
+from lcdb_builders import sources
+from lcdb_builders.cost import block_lengths, stretch
+from lcdb_builders.journal import Failure, Journal
+from lcdb_builders.learners.base import Learner
+from lcdb_builders.plan import DatasetSpec, Plan, load_plan
+from lcdb_builders.process import this_process
+from lcdb_builders.run.cluster import Pool, check_pool, open_pool
+from lcdb_builders.run.engine import Engine, Settings, Tally
+from lcdb_builders.run.jobs import Costs, Job, order, overlap, pair
+from lcdb_builders.run.packing import Cube, Packer
+from lcdb_builders.run.progress import Progress, choose
+from lcdb_builders.run.signals import Stop, stop_on_signals
+from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.unit import DRAWS, Unit, digest
+from lcdb_builders.units import Subject, plan_learners, units
+
+__all__ = ["TIMEOUT", "Report", "build"]
+
+# Seconds that a block may take: blocks aim at a minute, so this is no slow machine but a hang.
+TIMEOUT = 3600.0
+PLACES = ("snapshots", "blocks", "cubes", "manifest")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a build did.
+
+    Parameters
+    ----------
+    computed
+        Blocks that were computed and published.
+    duplicates
+        Blocks that were computed although another builder had published them meanwhile.
+    elsewhere
+        Blocks that other builders computed while this one ran.
+    failures
+        Blocks that failed or timed out, in this build or before.
+    cubes
+        By dataset.
+    """
+
+    computed: int
+    duplicates: int
+    elsewhere: int
+    failures: tuple[Failure, ...]
+    cubes: dict[str, Cube]
+
+
+@dataclass
+class _Work:
+    """What is asked for, after everything that can be checked beforehand was checked."""
+
+    plan: Plan
+    root: Path
+    learners: Mapping[str, Learner]
+    datasets: tuple[DatasetSpec, ...]
+    only: frozenset[str]
+    settings: Settings
+    snapshots: dict[str, Snapshot] = field(default_factory=dict)
+    units: dict[str, list[Unit]] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> dict[str, list[Unit]]:
+        """The units to build, by dataset: those of the filters, and the draws."""
+        wanted = self.only | {DRAWS}
+        return {
+            dataset: [unit for unit in found if unit.learner in wanted]
+            for dataset, found in self.units.items()
+        }
+
+
+def build(
+    plan: str | Path | Mapping[str, Any] | Plan,
+    out: str | os.PathLike[str],
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    slurm: str | os.PathLike[str] | None = None,
+    datasets: Iterable[int | str] | None = None,
+    learners: Iterable[str] | None = None,
+    repetitions: int | None = None,
+    timeout: float | None = TIMEOUT,
+    retry_failed: bool = False,
+    allow_import: bool = False,
+    offline: bool = False,
+    progress: bool | Progress = False,
+) -> Report:
+    """Build the cubes of a plan, or go on building them.
+
+    What is there already is not computed again, so a build that was stopped, or a plan that has
+    grown, is simply built again. Any number of builds may run on one directory.
+
+    Parameters
+    ----------
+    plan
+        Path of a TOML file, name of a shipped plan (``"demo"``), or the content as a mapping.
+    out
+        The database directory; cubes land in ``out/cubes/<id>.nc``.
+    workers
+        Number of processes on this machine; by default the CPUs that this process may use.
+    scheduler
+        Address of a running dask scheduler, such as ``"tcp://node1:8786"``, to use its workers.
+    slurm
+        TOML file with options of dask-jobqueue, to submit workers as SLURM jobs.
+    datasets, learners
+        Build only this part of the plan's cubes; the rest stays ``not_built``.
+    repetitions
+        R, in the place of the plan's.
+    timeout
+        Seconds that a block may take before its process is killed; None for ever.
+    retry_failed
+        Try blocks again that failed or timed out before.
+    allow_import
+        Allow estimators from elsewhere than scikit-learn; importing one runs its code.
+    offline
+        Leave OpenML alone: only the database, the cache and the package are looked at.
+    progress
+        True for a bar on a terminal or in a notebook, and lines elsewhere.
+
+    Returns
+    -------
+    Report
+        What was computed.
+
+    Raises
+    ------
+    PlanError, LabelError, DatasetError, FetchError
+        Something is wrong with the plan, the filters or a dataset; nothing was written.
+    FailedBlocksError
+        Everything is built but some blocks, whose curves have a status and a reason.
+    InterruptedBuildError, StorageError
+        The build was stopped, or the disk is full; what was published stays, and the same call
+        goes on.
+
+    Examples
+    --------
+    >>> import lcdb_builders, tempfile
+    >>> plan = {"datasets": [61], "learners": ["NMC"], "sizes": [10, 50], "repetitions": 20}
+    >>> report = lcdb_builders.build(plan, tempfile.mkdtemp(), workers=1)
+    >>> report.computed, report.cubes["61"].path.name
+    (12, '61.nc')
+    """
+    check_pool(workers, scheduler, slurm)
+    work = _checked(plan, out, datasets, learners, repetitions, timeout, allow_import)
+    told = choose(progress)
+    with stop_on_signals() as stop:
+        _get_snapshots(work, offline)
+        with stop.deferred():
+            jobs, costs, journal = _prepare(work, retry_failed)
+            builder = _Builder(work, journal, costs, stop, told)
+            with builder.packer:
+                if jobs:
+                    with open_pool(workers, scheduler, slurm) as pool:
+                        builder.compute(jobs, pool)
+                return builder.pack()
+
+
+def _checked(
+    plan: str | Path | Mapping[str, Any] | Plan,
+    out: str | os.PathLike[str],
+    datasets: Iterable[int | str] | None,
+    learners: Iterable[str] | None,
+    repetitions: int | None,
+    timeout: float | None,
+    allow_import: bool,
+) -> _Work:
+    """Return what is asked for, or raise before anything is written."""
+    plan = load_plan(plan)
+    if repetitions is not None:
+        plan = plan.with_repetitions(repetitions)
+    if timeout is not None and not timeout > 0:
+        msg = f"timeout is {timeout}; expected seconds, more than 0, or None"
+        raise PlanError(msg)
+    chosen = plan.datasets
+    if datasets is not None:
+        chosen = tuple(dict.fromkeys(map(plan.named_dataset, datasets)))
+    only = frozenset(spec.name for spec in plan.learners)
+    if learners is not None:
+        only = frozenset(plan.learner(name).name for name in learners)
+    table = plan_learners(plan, allow_import=allow_import)
+    root = Path(out).expanduser().resolve()
+    _check_directory(root)
+    return _Work(plan, root, table, chosen, only, Settings(timeout, allow_import))
+
+
+def _check_directory(root: Path) -> None:
+    """Raise unless a directory is a database, is empty, or is not there yet."""
+    if not root.exists():
+        return
+    if not root.is_dir():
+        msg = f"{root} is a file; expected a directory"
+        raise PlanError(msg)
+    entries = {entry.name for entry in root.iterdir()}
+    if entries and not entries & set(PLACES):
+        msg = f"{root} holds other things than a database; name an empty or a new directory"
+        raise PlanError(msg)
+
+
+def _get_snapshots(work: _Work, offline: bool) -> None:
+    """Get all datasets before any of them is written."""
+    there = work.root / "snapshots"
+    root = work.root if there.is_dir() else None
+    for spec in work.datasets:
+        source = spec.source(work.plan.folder)
+        work.snapshots[spec.id] = sources.obtain(source, root, offline=offline)
+        work.units[spec.id] = units(work.plan, work.snapshots[spec.id], work.learners)
+    for snapshot in work.snapshots.values():
+        snapshots.save(snapshot, there)
+
+
+def _prepare(work: _Work, retry_failed: bool) -> tuple[list[Job], Costs, Journal]:
+    """Return what is missing in the order of work."""
+    journal = Journal(work.root)
+    journal.prepare(unit for found in work.units.values() for unit in found)
+    subjects: dict[str, Subject] = {
+        spec.id: known
+        for spec in work.plan.datasets
+        if (known := work.snapshots.get(spec.id) or sources.expected().get(spec.id))
+    }
+    repetitions = work.plan.repetitions
+    every = [
+        (unit, subject)
+        for subject in subjects.values()
+        for unit in units(work.plan, subject, work.learners)
+    ]
+    factor = stretch(every, repetitions)
+    jobs = []
+    for dataset, chosen in work.chosen.items():
+        blocks = []
+        for unit in chosen:
+            if retry_failed:
+                journal.retry(unit)
+            lengths = block_lengths(unit, work.snapshots[dataset], factor)
+            blocks += journal.missing(unit, repetitions, lengths)
+        jobs += pair(blocks)
+    costs = Costs(work.snapshots)
+    return order(jobs, costs, _start()), costs, journal
+
+
+def _start() -> int:
+    """Return where this builder starts among jobs of like length."""
+    return int(digest(this_process())[:8], 16)
+
+
+class _Builder:
+    """The two halves of a build: computing, and packing beside it."""
+
+    def __init__(
+        self, work: _Work, journal: Journal, costs: Costs, stop: Stop, told: Progress
+    ) -> None:
+        self.work = work
+        self.journal = journal
+        self.costs = costs
+        self.stop = stop
+        self.told = told
+        self.tally = Tally()
+        self.packer = Packer(work.root, work.plan.repetitions)
+        self._handed: set[str] = set()
+
+    def compute(self, jobs: Sequence[Job], pool: Pool) -> None:
+        """Compute what is missing; datasets that are finished are packed meanwhile."""
+        engine = Engine(
+            pool=pool,
+            journal=self.journal,
+            settings=self.work.settings,
+            costs=self.costs,
+            stop=self.stop,
+            progress=self.told,
+            finished=self._finished,
+            watch=self.packer.check,
+            tally=self.tally,
+        )
+        self.told.begin(sum(map(self.costs, jobs)), sum(job.cells for job in jobs))
+        try:
+            engine.run(jobs, self._left)
+        finally:
+            self.told.end()
+
+    def _finished(self, dataset: str) -> None:
+        self._handed.add(dataset)
+        self.packer.pack(self.work.snapshots[dataset], self.work.units[dataset])
+
+    def _left(self, jobs: Iterable[Job]) -> list[Job]:
+        """Return what is left of jobs that other builders have had."""
+        before = [block for job in jobs for block in job.blocks]
+        blocks = []
+        for unit in dict.fromkeys(block.unit for block in before):
+            mine = [block for block in before if block.unit == unit]
+            missing = self.journal.missing(unit, self.work.plan.repetitions)
+            blocks += [block for block in missing if any(overlap(block, b) for b in mine)]
+        return order(pair(blocks), self.costs, _start())
+
+    def pack(self) -> Report:
+        """Pack what is not packed yet, and say what was done."""
+        for dataset in self.work.snapshots.keys() - self._handed:
+            self._finished(dataset)
+        cubes = self.packer.wait(self._check_stop)
+        failures = tuple(
+            failure
+            for chosen in self.work.chosen.values()
+            for unit in chosen
+            for failure in self.journal.failures(unit)
+        )
+        report = Report(
+            computed=self.tally.computed,
+            duplicates=self.tally.duplicates,
+            elsewhere=self.tally.elsewhere,
+            failures=failures,
+            cubes={cube.dataset: cube for cube in cubes},
+        )
+        if failures:
+            raise _failed(report, self.work.root)
+        return report
+
+    def _check_stop(self) -> None:
+        if self.stop():
+            raise self.stop.error()
+
+
+def _failed(report: Report, root: Path) -> FailedBlocksError:
+    counts = Counter(failure.status for failure in report.failures)
+    many = " and ".join(f"{count} {status.replace('_', ' ')}" for status, count in counts.items())
+    first = report.failures[0]
+    msg = (
+        f"{many} of the blocks, the first of {first.block.unit.label}: {first.reason}; "
+        f"all others are built. 'lcdb status {root}' names them, --retry-failed tries them again"
+    )
+    return FailedBlocksError(msg)

@@ -1,0 +1,302 @@
+"""Jobs are handed to workers, and what comes back is counted, recorded or tried again."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any, Literal
+
+from distributed import Future
+from distributed.scheduler import KilledWorker
+
+from lcdb import errors
+from lcdb.errors import InterruptedBuildError, LCDBError
+from lcdb_builders.environment import environment
+from lcdb_builders.journal import Journal
+from lcdb_builders.lease import Lease
+from lcdb_builders.run.cluster import Pool
+from lcdb_builders.run.jobs import Job
+from lcdb_builders.run.progress import Progress
+from lcdb_builders.run.remote import work
+from lcdb_builders.run.signals import Stop
+from lcdb_builders.run.supervise import Outcome
+from lcdb_builders.run.tasks import block_to_json
+
+__all__ = ["Engine", "Settings", "Tally"]
+
+# Tasks that are queued at workers or running, per thread: none waits for this process.
+IN_FLIGHT = 2
+# Seconds between looks at what other builders do, growing from the first to the second.
+LOOKS = (0.5, 10.0)
+# How often a task comes back whose dask workers died; each time several of them did.
+WORKER_DEATHS = 3
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How blocks are computed.
+
+    Parameters
+    ----------
+    timeout
+        Seconds that a job may take; None for ever.
+    allow_import
+        Allow estimators from elsewhere than scikit-learn.
+    """
+
+    timeout: float | None
+    allow_import: bool
+
+
+@dataclass
+class Tally:
+    """Blocks by what became of them in this build."""
+
+    computed: int = 0
+    duplicates: int = 0
+    elsewhere: int = 0
+    failed: int = 0
+    timed_out: int = 0
+
+
+@dataclass
+class _Run:
+    """A job in flight."""
+
+    job: Job
+    leases: list[Lease]
+
+    def release(self) -> None:
+        for lease in self.leases:
+            lease.release()
+
+
+@dataclass
+class Engine:
+    """One builder at work.
+
+    Parameters
+    ----------
+    pool
+        The workers.
+    journal
+        Where blocks, leases and failures are.
+    settings
+        How blocks are computed.
+    costs
+        Estimated seconds of a job.
+    stop
+        Whether to stop.
+    progress
+        Who is told.
+    finished
+        Called with each dataset of which nothing is left to do.
+    watch
+        Called now and then; may raise to end the build.
+    tally
+        What became of blocks.
+    """
+
+    pool: Pool
+    journal: Journal
+    settings: Settings
+    costs: Callable[[Job], float]
+    stop: Stop
+    progress: Progress
+    finished: Callable[[str], None]
+    watch: Callable[[], None]
+    tally: Tally = field(default_factory=Tally)
+
+    def __post_init__(self) -> None:
+        self._waiting: deque[Job] = deque()
+        self._taken: list[Job] = []
+        self._running: dict[Future, _Run] = {}
+        self._deaths: Counter[str] = Counter()
+        self._left: Counter[str] = Counter()
+        self._done: SimpleQueue[Future] = SimpleQueue()
+        self._look_at, self._pause = 0.0, LOOKS[0]
+        self._threads, self._counted_at = 0, 0.0
+
+    def run(self, jobs: Sequence[Job], look: Callable[[Iterable[Job]], list[Job]]) -> None:
+        """Do jobs until none is left, here or at other builders.
+
+        Parameters
+        ----------
+        jobs
+            What is missing, in the order of work.
+        look
+            Returns what is left of jobs that other builders have had, in the order of work.
+        """
+        self._waiting.extend(jobs)
+        self._left.update(job.dataset for job in jobs)
+        try:
+            while self._waiting or self._running or self._taken:
+                if self.stop():
+                    raise self.stop.error()
+                self.watch()
+                self.pool.tend()
+                self._submit()
+                self._receive()
+                self._look(look)
+        finally:
+            self._abandon()
+
+    # -- handing out ---------------------------------------------------------------------------
+
+    def _room(self) -> int:
+        """Return how many tasks more may be in flight."""
+        now = time.monotonic()
+        if now - self._counted_at > (1.0 if self._threads else 0.1):
+            if not self._threads and not self._counted_at:
+                self.progress.tell(f"computing on {self.pool.place}")
+            self._threads, self._counted_at = self.pool.threads(), now
+        return IN_FLIGHT * self._threads - len(self._running)
+
+    def _submit(self) -> None:
+        room = self._room()
+        while room > 0 and self._waiting:
+            job = self._waiting.popleft()
+            leases = self._lease(job)
+            if leases is None:
+                self._taken.append(job)
+                continue
+            arguments = {
+                "root": str(self.journal.root),
+                "block": block_to_json(job.block),
+                "splits": list(job.splits),
+                "allow_import": self.settings.allow_import,
+            }
+            future = self.pool.client.submit(
+                work, "compute", arguments, self.settings.timeout, pure=False, retries=2
+            )
+            self._running[future] = _Run(job, leases)
+            future.add_done_callback(self._done.put)
+            room -= 1
+
+    def _lease(self, job: Job) -> list[Lease] | None:
+        """Return leases on all blocks of a job, or None if one is taken or there by now."""
+        leases: list[Lease] = []
+        for block in job.blocks:
+            lease = self.journal.lease(block)
+            if lease is None:
+                for held in leases:
+                    held.release()
+                return None
+            leases.append(lease)
+        return leases
+
+    # -- taking in -----------------------------------------------------------------------------
+
+    def _receive(self) -> None:
+        """Take in what came back; wait a moment for the first."""
+        wait = 0.2 if self._running else 0.05
+        with suppress(Empty):
+            future = self._done.get(timeout=wait)
+            while True:
+                self._take_in(future)
+                future = self._done.get_nowait()
+
+    def _take_in(self, future: Future) -> None:
+        run = self._running.pop(future, None)
+        if run is None:  # abandoned
+            return
+        try:
+            outcome = self._outcome(future, run.job)
+            self._note(run.job, outcome)
+        finally:
+            run.release()
+
+    def _outcome(self, future: Future, job: Job) -> Outcome:
+        """Return what became of a task, also if its dask worker did not live to tell."""
+        if future.status == "finished":
+            return Outcome(**future.result())
+        if future.status in {"cancelled", "lost"}:
+            msg = f"{self.pool.place} went away; run the same command again to go on"
+            raise InterruptedBuildError(msg)
+        error = future.exception()
+        if not isinstance(error, KilledWorker):
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            msg = f"workers cannot work ({reason}); expected the same lcdb-plusplus on all machines"
+            raise LCDBError(msg)
+        self._deaths[job.block.key] += 1
+        if self._deaths[job.block.key] < WORKER_DEATHS:
+            return Outcome("stopped")
+        return Outcome("failed", "the workers that computed it died, again and again")
+
+    def _note(self, job: Job, outcome: Outcome) -> None:
+        if outcome.status == "stopped":  # by somebody who shares the workers
+            self._waiting.append(job)
+            return
+        if outcome.status == "error":
+            kind = getattr(errors, outcome.error, LCDBError)
+            raise kind(outcome.reason)
+        if outcome.status == "complete":
+            self.tally.computed += outcome.result["new"]
+            self.tally.duplicates += outcome.result["duplicate"]
+        else:
+            self._fail(job, outcome.status, outcome.reason)
+        self._advance(job)
+
+    def _fail(self, job: Job, status: Literal["failed", "timed_out"], reason: str) -> None:
+        for block in job.blocks:
+            self.journal.fail(block, status, reason, environment())
+            self.progress.tell(f"{status} {block.unit.label}, {block.name}: {reason}")
+        count = getattr(self.tally, status)
+        setattr(self.tally, status, count + len(job.blocks))
+
+    def _advance(self, job: Job) -> None:
+        self.progress.advance(self.costs(job), job.cells)
+        self._count_off(job.dataset)
+
+    def _count_off(self, dataset: str) -> None:
+        self._left[dataset] -= 1
+        if not self._left[dataset]:
+            self.finished(dataset)
+
+    # -- other builders ------------------------------------------------------------------------
+
+    def _look(self, look: Callable[[Iterable[Job]], list[Job]]) -> None:
+        """See what has become of jobs that other builders had, when there is nothing else to do."""
+        busy = len(self._running) >= IN_FLIGHT * max(1, self._threads)
+        if not self._taken or self._waiting or busy:
+            return
+        if time.monotonic() < self._look_at:
+            time.sleep(0.05)
+            return
+        before, self._taken = self._taken, []
+        after = look(before)
+        self._pause = LOOKS[0] if len(after) < len(before) else min(2 * self._pause, LOOKS[1])
+        self._look_at = time.monotonic() + self._pause
+        self._waiting.extend(after)
+        self._left.update(job.dataset for job in after)
+        left = {block.key for job in after for block in job.blocks}
+        for job in before:
+            if job.block.key not in left:
+                self.tally.elsewhere += len(job.blocks)
+                self.progress.advance(self.costs(job), job.cells)
+            self._count_off(job.dataset)
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def _abandon(self) -> None:
+        """Leave nothing behind: no task at work for nobody, and no lease."""
+        runs, futures = list(self._running.values()), list(self._running)
+        self._running.clear()
+        if futures:
+            with suppress(Exception):  # the workers may be gone already
+                self.pool.halt(futures)
+        for run in runs:
+            run.release()
+
+
+def raise_outcome(outcome: Outcome, what: str) -> Any:
+    """Return the result of a complete outcome, or raise what it tells of."""
+    if outcome.status == "complete":
+        return outcome.result
+    kind = getattr(errors, outcome.error or "LCDBError", LCDBError)
+    msg = outcome.reason if outcome.status == "error" else f"{what} failed: {outcome.reason}"
+    raise kind(msg)

@@ -1,0 +1,96 @@
+"""Cubes are packed beside the work, one at a time, in a process of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from lcdb_builders.contents import describe
+from lcdb_builders.run.engine import raise_outcome
+from lcdb_builders.run.supervise import Child, Outcome
+from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.unit import Unit
+
+__all__ = ["Cube", "Packer"]
+
+
+@dataclass(frozen=True)
+class Cube:
+    """A cube after a build.
+
+    Parameters
+    ----------
+    dataset
+        Id.
+    path, sha256
+        The file and its digest.
+    written
+        Whether this build wrote it; False if it held everything already.
+    statuses
+        By label of the unit, such as ``61-LDC-random-fixed-default``.
+    """
+
+    dataset: str
+    path: Path
+    sha256: str
+    written: bool
+    statuses: dict[str, str]
+
+
+class Packer:
+    """Packs datasets in the order in which they are finished.
+
+    Parameters
+    ----------
+    root
+        The database directory.
+    repetitions
+        R of the plan.
+    """
+
+    def __init__(self, root: Path, repetitions: int) -> None:
+        self.root = root
+        self.repetitions = repetitions
+        self._child = Child()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="lcdb pack")
+        self._packed: dict[str, Future[Outcome]] = {}
+
+    def pack(self, snapshot: Snapshot, units: Sequence[Unit]) -> None:
+        """Have the cube of a dataset packed; `units` are all that the plan has for it."""
+        arguments = {
+            "root": str(self.root),
+            "dataset": snapshot.id,
+            "sha256": snapshot.sha256,
+            "units": [describe(unit) for unit in units],
+            "repetitions": self.repetitions,
+        }
+        self._packed[snapshot.id] = self._thread.submit(self._child.run, "pack", arguments)
+
+    def wait(self, look: Callable[[], None]) -> list[Cube]:
+        """Return the cubes when all are packed; `look` is called now and then meanwhile."""
+        while not all(packed.done() for packed in self._packed.values()):
+            look()
+            time.sleep(0.02)
+        return [self._cube(dataset, done.result()) for dataset, done in self._packed.items()]
+
+    def check(self) -> None:
+        """Raise what has gone wrong so far."""
+        for dataset, packed in self._packed.items():
+            if packed.done():
+                raise_outcome(packed.result(), f"packing {dataset}")
+
+    def _cube(self, dataset: str, outcome: Outcome) -> Cube:
+        result = raise_outcome(outcome, f"packing {dataset}")
+        return Cube(**{**result, "path": Path(result["path"])})
+
+    def __enter__(self) -> Packer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Packing survives being killed: the next build packs again.
+        self._child.stop()
+        self._thread.shutdown(cancel_futures=True)
+        self._child.close()
