@@ -32,15 +32,17 @@ def run(arguments: argparse.Namespace) -> None:
     import matplotlib
 
     matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
     from lcdb.database import open as open_database
     from lcdb.plot import draw
 
     out = arguments.out or Path(f"figure-{arguments.figure}.svg")
     with open_database(arguments.database) as db:
         metric, dataset = arguments.metric, arguments.dataset
-        ax = draw(db, arguments.figure, dataset=dataset, metric=metric)
+        draw(db, arguments.figure, dataset=dataset, metric=metric)
     try:
-        ax.get_figure(root=True).savefig(out, dpi=arguments.dpi)
+        plt.savefig(out, dpi=arguments.dpi)
     except (OSError, ValueError) as error:
         msg = f"{out} could not be written: {error}"
         raise StorageError(msg) from error
