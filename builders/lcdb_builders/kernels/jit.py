@@ -124,14 +124,15 @@ def _keep_on_disk(dispatcher: Any, folder: Path) -> None:
 def _compiled(function: Callable, reorder: bool, inline: bool, borrow: bool) -> Callable:
     if config.DISABLE_JIT:
         return function
-    dispatcher = njit(
-        nogil=True,
-        error_model="numpy",
-        boundscheck=False,
-        fastmath=REORDER if reorder else False,
-        forceinline=inline,
-        _nrt=not borrow,
-    )(function)
+    options: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "boundscheck": False,
+        "fastmath": REORDER if reorder else False,
+        "forceinline": inline,
+        "_nrt": not borrow,
+    }
+    dispatcher = njit(**options)(function)
     folder = cache_folder()
     inside = Path(function.__code__.co_filename).resolve().is_relative_to(SOURCES)
     if folder is not None and inside:  # the digest does not cover sources elsewhere
