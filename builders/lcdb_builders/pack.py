@@ -8,6 +8,7 @@ removed, and only those of complete units. Dying in between costs at most the wo
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -41,7 +42,6 @@ from lcdb_builders.manifest import (
     Slice,
     believed,
     cube_path,
-    file_sha256,
     manifest_path,
     written_now,
 )
@@ -223,8 +223,7 @@ class _Packing:
                 raise _AgainError(_TAKEN)
             with self._old_file() as old:
                 self._fill(cube, old)
-                length = self._verify(cube, old)
-            entry = self._entry(file_sha256(cube.path), length)
+                entry = self._entry(*self._verify(cube, old))
             manifest = Manifest(self.snapshot.id, current=self.old, next=entry)
             before.write(manifest.encode())
             after.write(replace(manifest, current=entry, next=None).encode())
@@ -337,31 +336,40 @@ class _Packing:
 
     # -- verifying -----------------------------------------------------------------------------
 
-    def _verify(self, cube: Temporary, old: h5py.File | None) -> int:
-        """Read what is on the disk and compare it with what was meant; return its length.
-
-        Slices that were written are decoded; copied ones are compared chunk by chunk with the old
-        cube, whose digest was verified.
-        """
-        with cube.reread() as raw, h5py.File(raw) as file:
-            for s in self.slices:
-                if not s.coverage:
-                    continue
-                for variable in unit_variables(s.unit):
-                    if self._copied(s.unit) and old is not None and self.old is not None:
-                        same = same_chunks(
-                            (file, self.contents), (old, self.old.contents), s.unit, variable
-                        )
-                    else:
-                        values = read_values(file, self.contents, s.unit, variable)
-                        same = s.digests[variable.name] == slice_digest(s.unit, variable, values)
-                    if not same:
+    def _verify(self, cube: Temporary, old: h5py.File | None) -> tuple[str, int]:
+        """Compare what is on the disk with what was meant; return its digest and length."""
+        try:
+            raw = cube.reread()
+        except FileNotFoundError as error:
+            raise _AgainError(_TAKEN) from error
+        with raw:
+            sha256 = hashlib.file_digest(raw, "sha256").hexdigest()
+            with h5py.File(raw) as file:
+                for s in self.slices:
+                    if s.coverage and not self._written(s, file, old):
                         msg = (
-                            f"{cube.final}: {variable.name} of {s.unit.label} does not read as it "
-                            "was written; the disk may be failing. Nothing was published"
+                            f"{cube.final}: {s.unit.label} does not read as it was written; the "
+                            "disk may be failing. Nothing was published"
                         )
                         raise StorageError(msg)
-            return raw.seek(0, 2)
+            return sha256, raw.seek(0, 2)
+
+    def _written(self, s: Slice, file: h5py.File, old: h5py.File | None) -> bool:
+        """Return whether a slice is what was meant.
+
+        One that was written is decoded; one that was copied is compared chunk by chunk with the
+        old cube, whose digest was verified.
+        """
+        for variable in unit_variables(s.unit):
+            if self._copied(s.unit) and old is not None and self.old is not None:
+                one, other = (file, self.contents), (old, self.old.contents)
+                same = same_chunks(one, other, s.unit, variable)
+            else:
+                values = read_values(file, self.contents, s.unit, variable)
+                same = s.digests[variable.name] == slice_digest(s.unit, variable, values)
+            if not same:
+                return False
+        return True
 
     def _entry(self, sha256: str, length: int) -> Entry:
         return Entry(
