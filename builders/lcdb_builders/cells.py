@@ -8,7 +8,7 @@ weighted rows, also where the order of rows breaks ties.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,15 @@ from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.streams import StreamKey, stream_key
 from lcdb_builders.unit import Unit
 
-__all__ = ["fit_cell", "learner_key", "score_cell", "training_rows", "weighted_rows"]
+__all__ = [
+    "Answers",
+    "answer_cell",
+    "fit_cell",
+    "learner_key",
+    "score_cell",
+    "training_rows",
+    "weighted_rows",
+]
 
 
 def weighted_rows(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -92,10 +100,34 @@ def _by_code(values: np.ndarray, classes: np.ndarray, count: int, absent: float)
     return full
 
 
-def score_cell(
-    learner: Learner, estimator: Any, snapshot: Snapshot, rows: np.ndarray
-) -> CellScores:
-    """Return the metrics of a fitted estimator on test rows."""
+class Answers(NamedTuple):
+    """What an estimator says of test rows, in columns by class code.
+
+    Parameters
+    ----------
+    y
+        Their classes.
+    scores
+        Log scores, -inf for classes absent from training; None for learners without them.
+    p
+        Probabilities, 0 for classes absent from training; None where there are scores.
+    ranking
+        What the AUC ranks by where there are scores.
+    """
+
+    y: np.ndarray
+    scores: np.ndarray | None
+    p: np.ndarray | None
+    ranking: Literal["log_odds", "probability"]
+
+    @property
+    def metrics(self) -> CellScores:
+        """The metrics of the cell."""
+        return cell_scores(self.y, scores=self.scores, p=self.p, ranking=self.ranking)
+
+
+def answer_cell(learner: Learner, estimator: Any, snapshot: Snapshot, rows: np.ndarray) -> Answers:
+    """Return what a fitted estimator says of test rows."""
     X, y, classes = snapshot.X[rows], snapshot.y[rows], estimator.classes_
     by_scores = hasattr(estimator, "log_scores")
     found = estimator.log_scores(X) if by_scores else estimator.predict_proba(X)
@@ -108,5 +140,12 @@ def score_cell(
         raise CellError(msg)
     if by_scores:
         scores = _by_code(found, classes, snapshot.classes, -np.inf)
-        return cell_scores(y, scores=scores, ranking=learner.ranking)
-    return cell_scores(y, p=_by_code(found, classes, snapshot.classes, 0.0))
+        return Answers(y, scores, None, learner.ranking)
+    return Answers(y, None, _by_code(found, classes, snapshot.classes, 0.0), learner.ranking)
+
+
+def score_cell(
+    learner: Learner, estimator: Any, snapshot: Snapshot, rows: np.ndarray
+) -> CellScores:
+    """Return the metrics of a fitted estimator on test rows."""
+    return answer_cell(learner, estimator, snapshot, rows).metrics

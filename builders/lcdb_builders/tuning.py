@@ -22,7 +22,7 @@ from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.streams import stream_key
 from lcdb_builders.unit import Unit
 
-__all__ = ["TuningRule", "tuned_cell", "validation_rows"]
+__all__ = ["TuningRule", "choices", "tuned_cell", "validation_rows"]
 
 CHOSEN, TIE, ONE_CLASS_VALIDATION, ONE_CLASS_FIT = range(len(CHOICE_FLAGS))
 
@@ -112,10 +112,14 @@ def validation_rows(
     return np.repeat(rows[kept], counts[kept]), np.repeat(rows[is_held], counts[is_held])
 
 
-def _choices(
+def choices(
     learner: Learner, snapshot: Snapshot, unit: Unit, draws: Draws, n: int, repetition: int
 ) -> dict[str, tuple[int, int]]:
-    """Return index and flag by metric."""
+    """Return, by metric, the index of the chosen grid value and how it was chosen.
+
+    The flag is the index in `lcdb.schema.CHOICE_FLAGS`; one class to fit on goes before one class
+    to validate on, and both go before a tie.
+    """
     rule, default = TuningRule.of(unit), unit.parameters
     fit, held_out = validation_rows(draws, unit, n, repetition)
     scores = {name: np.full(len(rule.grid), np.nan) for name in METRICS}
@@ -150,18 +154,18 @@ def tuned_cell(
 ) -> dict[str, dict[str, float]]:
     """Return scores and choices of one tuned cell by split: each metric by its own choice."""
     shared = next(iter(draws.values()))
-    choices = _choices(learner, snapshot, unit, shared, n, repetition)
+    chosen_by = choices(learner, snapshot, unit, shared, n, repetition)
     rule, rows = TuningRule.of(unit), training_rows(shared, n, repetition)
     result: dict[str, dict[str, float]] = {split: {} for split in draws}
-    for index in sorted({index for index, _ in choices.values()}):
+    for index in sorted({index for index, _ in chosen_by.values()}):
         params = {**unit.parameters, rule.parameter: rule.grid[index]}
         estimator = fit_cell(learner, snapshot, unit, rows, n, repetition, params)
         for split, found in draws.items():
             scores = vars(score_cell(learner, estimator, snapshot, found.test(n, repetition)))
-            for name, (chosen, flag) in choices.items():
+            for name, (chosen, flag) in chosen_by.items():
                 if chosen == index:
                     own = {name: scores[name], f"choice_{name}": chosen}
                     result[split] |= own | {f"choice_flag_{name}": flag}
-            if choices["cross_entropy"][0] == index:
+            if chosen_by["cross_entropy"][0] == index:
                 result[split]["n_clipped"] = scores["n_clipped"]
     return result
