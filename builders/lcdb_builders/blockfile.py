@@ -151,6 +151,12 @@ class BlockFile:
         self._start = self._file.tell()
         return header
 
+    def belongs_to(self, path: Path) -> bool:
+        """Return whether the block is the one that a path's folder and name stand for."""
+        name = run_name(*self.header["sizes"][:2], *self.header["repetitions"])
+        stem = f"{name}.{self.header['block'][:12]}"
+        return path.stem == stem and path.parent.name.endswith(self.header["unit"][:12])
+
     @property
     def environment(self) -> Environment:
         """What computed the block."""
@@ -186,6 +192,11 @@ class BlockFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def run_name(first_n: int, last_n: int, first: int, stop: int) -> str:
+    """Return the part of a block's name that says which cells it holds."""
+    return f"n{first_n:05d}-{last_n:05d}.r{first:05d}-{stop:05d}"
 
 
 def agree(

@@ -26,7 +26,6 @@ from lcdb.schema import (
     Variable,
     learner_order,
 )
-from lcdb_builders.sampling import largest_size
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import DRAWS, Unit, canonical_json
 
@@ -146,6 +145,8 @@ class Contents:
     @property
     def largest(self) -> int:
         """m, the largest training size."""
+        from lcdb_builders.sampling import largest_size  # imports numba, which verifying needs not
+
         return largest_size(int(self.facts["n_rows"]))
 
     @cached_property

@@ -15,10 +15,9 @@ from pathlib import Path
 from lcdb.errors import DamagedError, FormatVersionError, LCDBError, NotFoundError
 from lcdb_builders import disk, snapshot
 from lcdb_builders.blockfile import BlockFile
-from lcdb_builders.blocks import BLOCK_SUFFIX, LAYOUT_NAME, Blocks, block_of_name
-from lcdb_builders.contents import described
+from lcdb_builders.blocks import BLOCK_SUFFIX, Blocks
 from lcdb_builders.lease import locked
-from lcdb_builders.manifest import Entry, Manifest, believed, cube_path
+from lcdb_builders.manifest import Entry, Manifest, believed, cube_path, manifest_path
 from lcdb_builders.records import read_record
 from lcdb_builders.salvage import salvage
 
@@ -155,15 +154,26 @@ def _check_manifest(root: Path, dataset: str) -> list[Damage]:
 
 
 def _check_cube(root: Path, path: Path) -> list[Damage]:
-    if believed(root, path.stem, fresh=True) is not None:
+    dataset = path.stem
+    if believed(root, dataset, fresh=True) is not None:
         return []
-    lost = salvage(root, path.stem, keep=False)
-    if lost.kept or lost.lost:
-        what = f"{len(lost.lost)} of {len(lost.lost) + len(lost.kept)} units are damaged"
-        return [
-            Damage(path, f"it is not the file that its manifest tells of; {what}", (*lost.lost,))
-        ]
-    return [Damage(path, "it is not the file that its manifest tells of, and cannot be read")]
+    described = _manifest_is_readable(root, dataset)
+    found = salvage(root, dataset, keep=False)
+    units = len(found.kept) + len(found.lost)
+    if not described and units and not found.lost:
+        # The values are right by the cube's own account; the manifest is what is damaged.
+        if manifest_path(root, dataset).exists():
+            return []
+        return [Damage(manifest_path(root, dataset), "the manifest is missing")]
+    what = f"{len(found.lost)} of {units} units are damaged" if units else "it cannot be read"
+    return [Damage(path, f"it is not the file that was written: {what}", tuple(found.lost))]
+
+
+def _manifest_is_readable(root: Path, dataset: str) -> bool:
+    try:
+        return bool(Manifest.read(root, dataset).entries)
+    except DamagedError:
+        return False
 
 
 def _labels(entry: Entry) -> tuple[str, ...]:
@@ -175,9 +185,7 @@ def _check_journal(path: Path) -> list[Damage]:
         read_record(path)
         return []
     with BlockFile(path) as file:
-        unit = described(read_record(path.parent / LAYOUT_NAME)["unit"])
-        block = block_of_name(unit, path.stem)
-        if block is None or file.header["block"] != block.key:
+        if not file.belongs_to(path):
             msg = f"{path} holds another block than its name says"
             raise DamagedError(msg)
     return []

@@ -11,10 +11,12 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lcdb.schema import FORMAT_VERSION
-from lcdb_builders.sampling import Draws
+
+if TYPE_CHECKING:
+    from lcdb_builders.sampling import Draws
 
 __all__ = ["DRAWS", "Block", "Unit", "canonical_json", "digest"]
 
@@ -111,6 +113,9 @@ class Unit:
 
     def draws(self, rows: int) -> Draws:
         """Return the training and test sets of the unit, for a snapshot of so many rows."""
+        # Only who draws waits for the compiler of the kernels to be imported.
+        from lcdb_builders.sampling import Draws
+
         return Draws(rows, self.dataset_sha256, self.seed, self.sampling, self.split)
 
     def with_split(self, split: str) -> Unit:

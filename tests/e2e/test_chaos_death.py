@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from counts import counts
 from cubes import block_scores, toy_snapshot, toy_units
 from e2e.chaos.death import DIED, changes, run_until
+from e2e.chaos.memory import in_memory
 from lcdb_builders.environment import environment
 from lcdb_builders.journal import Journal, Lengths
 from lcdb_builders.manifest import believed, cube_path
@@ -51,10 +51,8 @@ def flip(path: Path, where: float) -> None:
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """A folder in memory, where there is one: deaths by the hundred, and no power to lose."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
-        yield Path(folder)
+    with in_memory() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")
