@@ -204,12 +204,12 @@ class Database(Mapping[Key, xr.Dataset]):
         LabelError
             A name does not exist.
         NotBuiltError
-            Nothing was computed for this curve: the message gives its status and the reason.
+            The curve has no values: the message gives its status and the reason.
 
         Warns
         -----
         PartialCurveWarning
-            Only a part was computed; what is missing is NaN.
+            Only a part was computed, whatever the reason; what is missing is NaN.
 
         Examples
         --------
@@ -225,23 +225,25 @@ class Database(Mapping[Key, xr.Dataset]):
         labels = (learner, sampling, split, tuning)
         index = positions(header, dict(zip(UNIT_DIMS, labels, strict=True)))
         status = STATUSES[header.status[tuple(index.values())]]
+        cube = self._dataset(key)
         if status != "complete":
-            self._incomplete(header, labels, status)
-        return take(self._dataset(key), header, index, metric)
+            # A curve without digest has no values: nothing of it was written.
+            some = status != "not_built" and bool(cube["digest"].isel(index).item())
+            self._incomplete(header, labels, status, some=some)
+        return take(cube, header, index, metric)
 
-    def _incomplete(self, header: Header, labels: tuple[str, ...], status: str) -> None:
+    def _incomplete(
+        self, header: Header, labels: tuple[str, ...], status: str, *, some: bool
+    ) -> None:
+        """Warn that a curve has gaps, or raise if it has no values at all."""
         name = f"the curve {header.name} ({header.id}) {'/'.join(labels)}"
         reason = self._reasons(header).get((*labels, status), "")
-        why = f" ({reason})" if reason else ""
-        if status == "partial":
-            msg = f"{name} is partial{why}: what was not computed is NaN"
+        why = f"status {status!r}{f' ({reason})' if reason else ''}"
+        if some:
+            msg = f"{name} has {why}: what was not computed is NaN"
             warnings.warn(msg, PartialCurveWarning, stacklevel=3)
             return
-        if status == "not_built":
-            todo = "'lcdb build' with a plan that has it computes it"
-        else:
-            todo = f"what there is of it is in db[{_key(header)!r}], 'lcdb build' tries again"
-        msg = f"{name} is not there: its status is {status!r}{why}; {todo}"
+        msg = f"{name} has no values: {why}; 'lcdb build' with a plan that has it computes it"
         raise NotBuiltError(msg)
 
     def _reasons(self, header: Header) -> Reasons:

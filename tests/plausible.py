@@ -90,8 +90,10 @@ def write_database(folder: Path, repetitions: int = 5, **options) -> Path:
     return folder
 
 
-def set_status(path: Path, status: str, **labels: str) -> None:
-    """Overwrite the status of one curve of a cube."""
+def set_status(path: Path, status: str, *, empty: bool = False, **labels: str) -> None:
+    """Overwrite the status of one curve of a cube; `empty` as if nothing of it was written."""
     with h5py.File(path, "r+") as file:
         where = tuple(list(file[dim].asstr()[...]).index(labels[dim]) for dim in UNIT_DIMS)
         file["status"][where] = STATUSES.index(status)
+        if empty:
+            file["digest"][where] = ""

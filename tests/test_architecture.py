@@ -220,7 +220,8 @@ def test_importing_lcdb_loads_nothing_heavy():
 def test_opening_a_database_loads_what_it_needs():
     found = loaded("import lcdb; db = lcdb.tutorial(); db.curve('iris', 'LDC').load(); db.close()")
     assert {"h5py", "xarray"} <= found
-    assert not found & (HEAVY | {"numba", "jsonschema", "rich"})
+    # xarray itself looks for dask as soon as it reads, and imports it where it is installed.
+    assert not found & (HEAVY - {"dask"} | {"numba", "jsonschema", "rich"})
 
 
 def test_every_public_name_is_there_and_lazy():

@@ -219,7 +219,7 @@ def quantile_curve(
     --------
     >>> import lcdb
     >>> with lcdb.tutorial() as db:
-    ...     found = lcdb.analysis.quantile_curve(db.curve("iris", "LDC"), [0.05, 0.95])
+    ...     found = lcdb.analysis.quantile_curve(db.curve("iris", "LDC").dropna("n"), [0.05, 0.95])
     >>> bool((found["low"] <= found["high"]).all()), found["quantile"].dims
     (True, ('n', 'q'))
     """

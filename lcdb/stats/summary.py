@@ -132,7 +132,7 @@ def summary(
 
     Examples
     --------
-    >>> scores = np.random.default_rng(0).normal(0.8, 0.02, (3, 1000))
+    >>> scores = np.random.default_rng(1).normal(0.8, 0.02, (3, 1000))
     >>> fields, quantile = summary(scores, [0.05, 0.5])
     >>> fields["mean"].round(2).tolist(), (fields["shapiro_p"] < 0.05).tolist()
     ([0.8, 0.8, 0.8], [False, False, False])
