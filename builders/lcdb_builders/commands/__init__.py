@@ -10,5 +10,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "datasets": ("the ten datasets, and which are at hand", "lcdb_builders.commands.datasets"),
     "fetch": ("fetch datasets into the user's cache", "lcdb_builders.commands.fetch"),
     "plan": ("what a plan means, and what it will take", "lcdb_builders.commands.plan"),
+    "replay": ("one cell again, beside what is stored", "lcdb_builders.commands.replay"),
     "status": ("curves that are done, failed or missing", "lcdb_builders.commands.status"),
 }
