@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +170,7 @@ def dask_chunks(chunks: Any) -> dict[str, Any] | None:
     """
     if chunks is None:
         return None
-    if importlib.util.find_spec("dask") is None:
+    if find_spec("dask") is None:
         msg = "chunks= needs dask, which is not installed: pip install 'lcdb-plusplus[build]'"
         raise MissingExtraError(msg)
     if chunks is True or chunks == "auto":
