@@ -15,6 +15,7 @@ from lcdb_builders.cells import fit_cell, score_cell, training_rows
 from lcdb_builders.learners.base import Learner, Scores
 from lcdb_builders.sampling import Draws
 from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.threads import one_thread
 from lcdb_builders.tuning import tuned_cell
 from lcdb_builders.unit import Block, Unit
 
@@ -59,6 +60,7 @@ def _empty_scores(block: Block) -> Scores:
     }
 
 
+@one_thread()
 def reference_block(
     learner: Learner, snapshot: Snapshot, block: Block, splits: Sequence[str]
 ) -> dict[str, Scores]:

@@ -29,6 +29,7 @@ from lcdb_builders.manifest import Manifest
 from lcdb_builders.replayed import SCORES, Replay
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.sources import obtain
+from lcdb_builders.threads import one_thread
 from lcdb_builders.tuning import TuningRule, choices
 from lcdb_builders.unit import DRAWS, Block, Unit
 
@@ -180,6 +181,7 @@ class _Replayer:
             self._snapshots[key] = found
         return self._snapshots[key]
 
+    @one_thread()
     def cell(self, dataset: Key, labels: Mapping[str, str], n: int, repetition: int) -> Replay:
         """Replay one cell."""
         key = self.database.resolve(dataset)

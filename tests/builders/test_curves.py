@@ -16,6 +16,7 @@ from oracles import sampling as oracle
 from oracles import tuning as tuning_oracle
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from lcdb.schema import LEARNERS, METRICS, SAMPLINGS, VARIABLES
 
@@ -182,6 +183,26 @@ def test_splits_with_other_training_sets_are_refused(splits):
     for compute in (draws_block, lambda *a: reference_block(learner, *a)):
         with pytest.raises(ValueError, match="share every fit"):
             compute(snapshot, block, splits)
+
+
+def test_a_block_is_computed_with_one_thread(monkeypatch):
+    """More threads of BLAS sum in another order: the bits would depend on the machine's cores."""
+    snapshot, spy = bundled("61"), Spy(registry.get("NMC"))
+    threads = []
+    inner = spy.estimator
+
+    def estimator(*args, **kwargs):
+        threads.append({pool["num_threads"] for pool in threadpool_info()})
+        return inner(*args, **kwargs)
+
+    monkeypatch.setattr(spy, "estimator", estimator)
+    with threadpool_limits(2):
+        reference_block(
+            spy, snapshot, Block(unit_of(spy.learner, snapshot), (5,), 0, 1), ("fixed",)
+        )
+        after = {pool["num_threads"] for pool in threadpool_info()}
+    assert threads == [{1}]
+    assert after == {2}
 
 
 def test_weighted_rows_keep_the_order_of_the_first_draw():
