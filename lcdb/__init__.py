@@ -22,8 +22,8 @@ from lcdb.errors import LCDBError
 if TYPE_CHECKING:
     from lcdb import analysis, plot, schema, stats, tables
     from lcdb.database import Database, open
+    from lcdb.shipped import tutorial
     from lcdb.tools import replay
-    from lcdb.tutorial import tutorial
 
 __all__ = [
     "Database",
@@ -49,7 +49,7 @@ _LAZY = {
     "schema": "",
     "stats": "",
     "tables": "",
-    "tutorial": "lcdb.tutorial",
+    "tutorial": "lcdb.shipped",
 }
 
 

@@ -227,6 +227,9 @@ def test_opening_a_database_loads_what_it_needs():
 def test_every_public_name_is_there_and_lazy():
     import lcdb
 
+    functions = {name for name, module in lcdb._LAZY.items() if module}
+    # Importing a submodule would put it in the place of a function of the same name.
+    assert not {f"lcdb.{name}" for name in functions} & set(MODULES)
     assert set(lcdb.__all__) <= set(dir(lcdb))
     for name in lcdb.__all__:
         assert getattr(lcdb, name) is not None

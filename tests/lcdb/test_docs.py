@@ -1,0 +1,32 @@
+"""What the page on querying shows is what happens."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "querying.md"
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def test_every_example_of_the_page_runs():
+    text = PAGE.read_text("utf-8")
+    blocks = BLOCK.findall(text)
+    assert len(blocks) > 8
+    assert all(block.startswith(">>> ") for block in blocks)
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, PAGE.name, str(PAGE), 0)
+    said: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF).run(test, out=said.append)
+    assert not said, "".join(said)
+
+
+def test_the_query_of_the_readme_runs(capsys, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    (query,) = BLOCK.findall((PAGE.parents[1] / "README.md").read_text("utf-8"))
+    exec(compile(query, "README.md", "exec"), {})
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first == "105 sizes, 200 repetitions"
+    rows, rates = int(rest[0]), [float(word) for word in rest[1].split()]
+    assert 5 <= rows <= 105
+    assert all(0 <= rate <= 1 for rate in rates)
