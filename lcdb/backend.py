@@ -21,7 +21,7 @@ import xarray as xr
 from xarray.backends import AbstractDataStore, BackendArray, CachingFileManager
 from xarray.core import indexing
 
-from lcdb.errors import DamagedError, LCDBError
+from lcdb.errors import DamagedError, LCDBError, StaleError
 
 __all__ = ["DRIVER", "HDF5Store", "attributes", "damage"]
 
@@ -29,6 +29,8 @@ __all__ = ["DRIVER", "HDF5Store", "attributes", "damage"]
 DRIVER: Mapping[str, Any] = {"driver": "stdio", "locking": False}
 # What reading values raises where bytes are not what was written: not IndexError, the user's own.
 _UNREADABLE = (OSError, RuntimeError, KeyError)
+# Digest of what a cube holds, and where: two cubes of one plan have the same layout.
+_PLAN = "plan_sha256"
 # Attributes by which netCDF-4 keeps its books.
 _HIDDEN = {"CLASS", "DIMENSION_LIST", "NAME", "REFERENCE_LIST"}
 
@@ -69,9 +71,10 @@ def attributes(holder: h5py.File | h5py.Dataset) -> dict[str, Any]:
 class _Array(BackendArray):
     """One HDF5 dataset, read when it is indexed; it names the file where reading fails."""
 
-    def __init__(self, manager: CachingFileManager, path: Path, dataset: h5py.Dataset) -> None:
-        self.manager = manager
-        self.path = path
+    def __init__(self, store: HDF5Store, dataset: h5py.Dataset) -> None:
+        self.manager = store.manager
+        self.path = store.path
+        self.plan = store.plan
         self.name = dataset.name
         self.shape = dataset.shape
         self.is_text = h5py.check_string_dtype(dataset.dtype) is not None
@@ -84,7 +87,11 @@ class _Array(BackendArray):
             return indexing.explicit_indexing_adapter(key, self.shape, support, self._read)
 
     def _read(self, key: tuple[Any, ...]) -> Any:
-        dataset = self.manager.acquire()[self.name]
+        file = self.manager.acquire()
+        if file.attrs.get(_PLAN, "") != self.plan:  # it was closed, replaced and opened again
+            msg = f"{self.path} was replaced by a cube of another plan: open the database again"
+            raise StaleError(msg)
+        dataset = file[self.name]
         return dataset.asstr()[key] if self.is_text else dataset[key]
 
 
@@ -122,31 +129,36 @@ class HDF5Store(AbstractDataStore):
     Parameters
     ----------
     path
-        The file. It is opened when it is needed, once, and again after it was closed.
+        The file. It is opened once, and again where it is needed after it was closed; what it
+        held must not have changed its place by then.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.manager = CachingFileManager(h5py.File, str(path), mode="r", kwargs=dict(DRIVER))
+        self.plan = self.file.attrs.get(_PLAN, "")
+
+    @property
+    def file(self) -> h5py.File:
+        """The open file."""
+        return self.manager.acquire()
 
     def get_variables(self) -> dict[str, xr.Variable]:
         """Return every variable of the file, lazily."""
-        file = self.manager.acquire()
-        return {name: self._variable(file[name]) for name in file}
+        return {name: self._variable(self.file[name]) for name in self.file}
 
     def _variable(self, dataset: h5py.Dataset) -> xr.Variable:
         dims = _dims(dataset)
-        data = indexing.LazilyIndexedArray(_Array(self.manager, self.path, dataset))
+        data = indexing.LazilyIndexedArray(_Array(self, dataset))
         return xr.Variable(dims, data, attributes(dataset), _encoding(dataset, self.path, dims))
 
     def get_attrs(self) -> dict[str, Any]:
         """Return the global attributes."""
-        return attributes(self.manager.acquire())
+        return attributes(self.file)
 
     def get_dimensions(self) -> dict[str, int]:
         """Return the length of every dim that has a scale."""
-        file = self.manager.acquire()
-        return {name: len(file[name]) for name in file if file[name].is_scale}
+        return {name: len(self.file[name]) for name in self.file if self.file[name].is_scale}
 
     def get_encoding(self) -> dict[str, Any]:
         """Return what there is to say of the file as a whole."""

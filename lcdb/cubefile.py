@@ -91,7 +91,11 @@ def cube_kind(path: Path) -> str:
     """Return the kind of a cube file: ``"curves"`` or that of another cube, ``""`` if foreign."""
     _check_signature(path)
     with damage(path), h5py.File(path, "r", **DRIVER) as file:
-        return _text(file.attrs["cube_kind"]) if "cube_kind" in file.attrs else ""
+        return _kind(file)
+
+
+def _kind(file: h5py.File) -> str:
+    return _text(file.attrs["cube_kind"]) if "cube_kind" in file.attrs else ""
 
 
 def read_header(path: Path) -> Header:
@@ -102,23 +106,24 @@ def read_header(path: Path) -> Header:
     NotFoundError, DamagedError, SchemaError, FormatVersionError
         There is no such file; it is damaged; it is no curve cube; a newer lcdb wrote it.
     """
-    kind = cube_kind(path)
+    _check_signature(path)
+    with damage(path), h5py.File(path, "r", **DRIVER) as file:
+        return _header(path, file)
+
+
+def _header(path: Path, file: h5py.File) -> Header:
+    kind = _kind(file)
     if kind != CUBE_KIND:
         told = f"cube_kind is {kind!r}" if kind else "it has no attribute 'cube_kind'"
         msg = f"{path} is not a curve cube of lcdb: {told}, expected {CUBE_KIND!r}"
         raise SchemaError(msg)
-    with damage(path), h5py.File(path, "r", **DRIVER) as file:
-        version = _integer(file.attrs["format_version"])
-        if version > FORMAT_VERSION:
-            msg = (
-                f"{path} has format version {version}; lcdb {__version__} reads up to "
-                f"{FORMAT_VERSION}: update lcdb-plusplus"
-            )
-            raise FormatVersionError(msg)
-        return _header(path, file, version)
-
-
-def _header(path: Path, file: h5py.File, version: int) -> Header:
+    version = _integer(file.attrs["format_version"])
+    if version > FORMAT_VERSION:
+        msg = (
+            f"{path} has format version {version}; lcdb {__version__} reads up to "
+            f"{FORMAT_VERSION}: update lcdb-plusplus"
+        )
+        raise FormatVersionError(msg)
     labels = {dim: tuple(map(_text, file[dim][...])) for dim in UNIT_DIMS}
     status = file["status"][...]
     if (
@@ -142,20 +147,24 @@ def _header(path: Path, file: h5py.File, version: int) -> Header:
     )
 
 
-def open_cube(path: Path, chunks: Any = None) -> xr.Dataset:
-    """Open one cube file as a lazy dataset.
+def open_cube(path: Path, chunks: Any = None) -> tuple[Header, xr.Dataset]:
+    """Open one cube file: its header as it is now, and a lazy dataset of the same file.
+
+    A build may publish a larger cube at any moment; header and dataset must not be of two.
 
     Parameters
     ----------
     path
-        The file; `read_header` says whether it is a cube.
+        The file.
     chunks
         None for plain arrays that are read when they are used; ``"auto"`` or True for dask arrays
         of whole curves; a dict for dask chunks by dim.
     """
     wanted = dask_chunks(chunks)
+    _check_signature(path)
     with damage(path):
-        return xr.open_dataset(HDF5Store(path), chunks=wanted)
+        store = HDF5Store(path)
+        return _header(path, store.file), xr.open_dataset(store, chunks=wanted)
 
 
 def dask_chunks(chunks: Any) -> dict[str, Any] | None:

@@ -174,7 +174,9 @@ class Database(Mapping[Key, xr.Dataset]):
             msg = f"the database {self.path} is closed; open it again with lcdb.open"
             raise LCDBError(msg)
         if key not in self._datasets:
-            self._datasets[key] = open_cube(self._headers[key].path, self.chunks)
+            # A build may have published a larger cube since its header was read.
+            header, dataset = open_cube(self._headers[key].path, self.chunks)
+            self._headers[key], self._datasets[key] = header, dataset
         return self._datasets[key]
 
     # -- queries -------------------------------------------------------------------------------
@@ -219,13 +221,12 @@ class Database(Mapping[Key, xr.Dataset]):
         ...     curve.sizes["n"], curve.attrs["direction"], float(curve.fraction[-1])
         (105, 'minimize', 1.0)
         """
-        key = self.resolve(dataset)
-        header = self._headers[key]
         check_metric(metric)
+        key = self.resolve(dataset)
+        cube, header = self._dataset(key), self._headers[key]
         labels = (learner, sampling, split, tuning)
         index = positions(header, dict(zip(UNIT_DIMS, labels, strict=True)))
         status = STATUSES[header.status[tuple(index.values())]]
-        cube = self._dataset(key)
         if status != "complete":
             # A curve without digest has no values: nothing of it was written.
             some = status != "not_built" and bool(cube["digest"].isel(index).item())
@@ -302,14 +303,14 @@ class Database(Mapping[Key, xr.Dataset]):
             keys, lenient = [self.resolve(dataset) for dataset in several], False
         found = {}
         for key in keys:
-            header = self._headers[key]
+            cube, header = self._dataset(key), self._headers[key]
             try:
                 index = positions(header, where, lenient=lenient)
             except LabelError:
                 if not lenient:
                     raise
                 continue
-            found[key] = take(self._dataset(key), header, index, metric)
+            found[key] = take(cube, header, index, metric)
         return found
 
     def status(self) -> pd.DataFrame:

@@ -26,6 +26,7 @@ __all__ = [
     "PartialCurveWarning",
     "PlanError",
     "SchemaError",
+    "StaleError",
     "StorageError",
     "did_you_mean",
 ]
@@ -83,6 +84,10 @@ class FormatVersionError(SchemaError):
 
 class DamagedError(LCDBError, OSError):
     """A file of a database is not what was written."""
+
+
+class StaleError(LCDBError, RuntimeError):
+    """A cube was replaced by another one since it was opened."""
 
 
 class StorageError(LCDBError, OSError):

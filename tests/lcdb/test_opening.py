@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 import xarray as xr
-from plausible import set_status
+from plausible import set_status, snapshot_of, write_plausible
 
 import lcdb
 from lcdb.errors import (
@@ -20,6 +20,7 @@ from lcdb.errors import (
     LCDBError,
     NotFoundError,
     SchemaError,
+    StaleError,
 )
 
 FIRST = {"learner": "LDC", "sampling": "additive", "split": "fixed", "tuning": "default"}
@@ -61,6 +62,28 @@ def test_a_closed_database_says_so_and_its_arrays_still_read(database_folder):
     with pytest.raises(LCDBError, match="closed"):
         db.curve(61, "LDC")
     np.testing.assert_array_equal(curve.values, expected)
+
+
+def test_a_cube_that_grows_beside_a_reader_never_mixes_its_labels(copy):
+    path, larger = copy / "cubes" / "61.nc", copy / "larger.nc"
+    iris = snapshot_of("61", "iris", 60)
+    write_plausible(path, iris, 5, learners=("LDC", "NNC"))
+    write_plausible(larger, iris, 5, learners=("NMC", "LDC", "QDC", "NNC"))
+    with lcdb.open(path) as old, lcdb.open(larger) as new:
+        small, large = (db.curve(61, "NNC").values for db in (old, new))
+        assert not np.array_equal(small, large)
+    with lcdb.open(copy) as early, lcdb.open(copy) as late, lcdb.open(copy) as closed:
+        held, lost = early.curve(61, "NNC"), closed.curve(61, "NNC")
+        late.headers[61]
+        closed.close()
+        larger.replace(path)
+        # Who had opened the old file goes on with it; who had not sees the new one whole.
+        np.testing.assert_array_equal(held.values, small)
+        np.testing.assert_array_equal(early.curve(61, "NNC").values, small)
+        np.testing.assert_array_equal(late.curve(61, "NNC").values, large)
+        assert late.headers[61].labels["learner"] == ("NMC", "LDC", "QDC", "NNC")
+        with pytest.raises(StaleError, match="was replaced by a cube of another plan"):
+            lost.load()
 
 
 def test_a_lazy_curve_can_be_sent_to_another_process(db):
