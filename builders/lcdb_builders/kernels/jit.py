@@ -12,6 +12,10 @@ Three kinds, by what may happen to the arithmetic:
   decide ties: moments, Hessians, losses. NaN and infinity stay valid.
 - ``inline=True``, with either: the compiler must inline it. For small functions in inner loops.
 
+``glue=True``: no function of its own, but merged into each function that calls it. For what is
+called from one or two places, once per cell: a function compiles all that it calls again, so a
+deep tree of calls takes many times as long to compile as a flat one. The caller's kind applies.
+
 ``borrow=True``, with any: references to arrays are not counted. For functions that are called often
 with many arrays, and make none.
 
@@ -121,7 +125,9 @@ def _keep_on_disk(dispatcher: Any, folder: Path) -> None:
     dispatcher._cache.save_overload = save_alone
 
 
-def _compiled(function: Callable, reorder: bool, inline: bool, borrow: bool) -> Callable:
+def _compiled(
+    function: Callable, reorder: bool, inline: bool, borrow: bool, glue: bool
+) -> Callable:
     if config.DISABLE_JIT:
         return function
     options: dict[str, Any] = {
@@ -131,6 +137,8 @@ def _compiled(function: Callable, reorder: bool, inline: bool, borrow: bool) -> 
         "fastmath": REORDER if reorder else False,
         "forceinline": inline,
         "_nrt": not borrow,
+        "inline": "always" if glue else "never",
+        "no_cfunc_wrapper": True,
     }
     dispatcher = njit(**options)(function)
     folder = cache_folder()
@@ -146,6 +154,7 @@ def kernel(
     reorder: bool = False,
     inline: bool = False,
     borrow: bool = False,
+    glue: bool = False,
 ) -> Any:
     """Compile a function as a kernel; see the module's text for the three kinds.
 
@@ -160,6 +169,8 @@ def kernel(
     borrow
         The function makes no arrays and returns none, so it need not count references to those that
         it is given: an atomic operation each way for every array of every call.
+    glue
+        Merge it into its callers.
 
     Examples
     --------
@@ -170,5 +181,5 @@ def kernel(
     42
     """
     if function is None:
-        return lambda function: _compiled(function, reorder, inline, borrow)
-    return _compiled(function, reorder, inline, borrow)
+        return lambda function: _compiled(function, reorder, inline, borrow, glue)
+    return _compiled(function, reorder, inline, borrow, glue)

@@ -72,7 +72,7 @@ def room(classes, columns):
     )
 
 
-@kernel(borrow=True)
+@kernel(glue=True)
 def _begin(lo, hi, workspace):
     """Lay out the packed columns: write `start` and `label`, return the number of test rows."""
     start = workspace.start
@@ -95,7 +95,7 @@ def _copy(source, target):
         target[i] = source[i]
 
 
-@kernel(borrow=True)
+@kernel(glue=True)
 def _pack(values, lo, hi, start, out):
     """Copy the test columns of one row side by side, and pad them with ones."""
     c = 0
@@ -110,7 +110,7 @@ def _pack(values, lo, hi, start, out):
         out[i] = 1.0
 
 
-@kernel(borrow=True)
+@kernel(glue=True)
 def _class_auc(packed, c, workspace):
     """AUC of one class against the rest of the packed columns; NaN if there is none of either."""
     start = workspace.start
@@ -126,7 +126,7 @@ def _class_auc(packed, c, workspace):
     return won / (2.0 * len(chosen) * size)
 
 
-@kernel(borrow=True)
+@kernel(glue=True)
 def _mean_auc(ranked, workspace):
     """Mean AUC over the classes of the test set; a class that is not ranked ties all rows."""
     start = workspace.start
@@ -139,7 +139,7 @@ def _mean_auc(ranked, workspace):
     return area / classes if classes > 1 else np.nan
 
 
-@kernel(borrow=True)
+@kernel(glue=True)
 def _list_classes(present, classes):
     """Write the present classes; returns how many there are."""
     count = 0
@@ -201,7 +201,7 @@ def score_log_scores(scores, present, lo, hi, workspace, out):
     out[4] = clipped
 
 
-@kernel(borrow=True)
+@kernel(glue=True)
 def _score_packed_margins(rows, workspace, out):
     right = 0
     error = 0.0

@@ -82,15 +82,22 @@ def _fill_buckets(values, bucket, start, place, out):
         place[b] += 1
 
 
-@kernel
+@kernel(borrow=True)
 def _choose_splitters(chosen, others, sample, splitters):
+    """Write the quantiles of a sample of both sides, which is sorted by counting what is below."""
     for i in range(SAMPLE):
         sample[i] = chosen[i * len(chosen) // SAMPLE]
         sample[SAMPLE + i] = others[i * len(others) // SAMPLE]
-    sample.sort()
     step = 2 * SAMPLE // BUCKETS
-    for i in range(BUCKETS - 1):
-        splitters[i] = sample[step * (i + 1)]
+    for i in range(2 * SAMPLE):
+        x = sample[i]
+        below = 0
+        for j in range(2 * SAMPLE):
+            below += sample[j] < x
+        for j in range(i):
+            below += sample[j] == x
+        if below % step == 0 and below > 0:
+            splitters[below // step - 1] = x
 
 
 @kernel
@@ -121,7 +128,7 @@ def _compare_by_bucket(chosen, others, floats, buckets):
     return won
 
 
-@kernel(borrow=True)
+@kernel(glue=True)
 def pairs_won(chosen, held, size, buckets):
     """Return twice the number of (chosen, other) pairs that chosen wins, plus the number of ties.
 
