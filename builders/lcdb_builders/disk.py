@@ -204,14 +204,20 @@ class Temporary:
     # -- publishing ----------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Raise the first write that failed, and remove the file."""
+        """Raise the first write that failed; the file stays open for HDF5 to close."""
         if self.failure is not None:
-            self.discard()
             raise self.failure
+
+    def _check_or_discard(self) -> None:
+        try:
+            self.check()
+        except StorageError:
+            self.discard()
+            raise
 
     def sync(self) -> None:
         """Make the content survive a power cut, and close the file."""
-        self.check()
+        self._check_or_discard()
         if self._descriptor < 0:
             return
         try:
@@ -238,7 +244,7 @@ class Temporary:
         if durable:
             self.sync()
         else:
-            self.check()
+            self._check_or_discard()
             self._close()
         try:
             won = self._link()
