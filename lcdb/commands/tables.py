@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from lcdb.tables import FORMATS, NAMES, VIEWS, Table, render, tables
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
 
 __all__ = ["configure", "run"]
 
@@ -46,16 +50,54 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"From {arguments.database}: {part}.", file=sys.stderr)
 
 
+# What a narrow terminal can do without, first things first; other formats have all columns.
+_DISPENSABLE = ("missing", "constant", "median W", "cells", "D'Agostino")
+_PIPED_WIDTH = 160
+
+
 def _print(found: list[Table]) -> None:
     from rich.console import Console
-    from rich.table import Table as RichTable
 
     console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, _PIPED_WIDTH)
     for table in found:
-        shown = RichTable(title=table.title, title_justify="left", caption=table.note or None)
-        shown.caption_justify = "left"
-        for i, name in enumerate(table.header()):
-            shown.add_column(name, justify="left" if i < 2 else "right")
-        for row in table.cells():
-            shown.add_row(*row)
-        console.print(shown)
+        console.print()
+        console.print(table.title, style="bold", highlight=False)
+        kept = [i for i, row in enumerate(table.rows) if row.ours is not None]
+        if kept:
+            console.print(_shown(table, kept, console.width))
+        absent = dict.fromkeys(row.row for row in table.rows if row.ours is None)
+        if absent:
+            text = ", ".join(absent) if kept else "all of it"
+            console.print(f"Not in this database: {text}.", style="dim", highlight=False)
+        if table.note and kept:
+            console.print(table.note, style="dim", highlight=False)
+
+
+def _shown(table: Table, kept: list[int], width: int) -> RichTable:
+    """Return the rows that there are, in the columns that say something and fit."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as RichTable
+
+    rows = [table.cells()[i] for i in kept]
+    columns = {}
+    for j, name in enumerate(table.header()):
+        cells = [row[j] for row in rows]
+        if any(cell not in ("", "0") for cell in cells):
+            title = name.replace("_", "\n").replace("-", "\n").replace(" ", "\n")
+            columns[name] = (title, cells)
+    for name in _DISPENSABLE:
+        if sum(_width(*column) + 1 for column in columns.values()) + 2 <= width:
+            break
+        columns.pop(name, None)
+    shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for j, (title, _) in enumerate(columns.values()):
+        shown.add_column(title, justify="left" if j < 2 else "right", no_wrap=True)
+    for row in zip(*(cells for _, cells in columns.values()), strict=True):
+        shown.add_row(*row)
+    return shown
+
+
+def _width(title: str, cells: list[str]) -> int:
+    return max(map(len, [*title.split("\n"), *cells]))

@@ -28,6 +28,8 @@ class Row:
     beside
         Other numbers of the same cells by name: rates under a view, a lattice-aware rate, an
         effect size.
+    published_sd, ours_sd
+        Standard deviations over curves, where the paper prints one.
     """
 
     row: str
@@ -38,6 +40,8 @@ class Row:
     missing: int = 0
     constant: int = 0
     beside: dict[str, float | None] = field(default_factory=dict)
+    published_sd: float | None = None
+    ours_sd: float | None = None
 
     @property
     def difference(self) -> float | None:
@@ -68,12 +72,14 @@ class Table:
         return [*fixed, *self.beside, "cells", "missing", "constant"]
 
     def cells(self) -> list[list[str]]:
-        """Return the rows as text."""
+        """Return the rows as text; an SD stands in brackets behind its mean."""
         return [
             [
                 row.row,
                 row.metric,
-                *(self._number(v) for v in (row.published, row.ours, row.difference)),
+                self._with_sd(row.published, row.published_sd),
+                self._with_sd(row.ours, row.ours_sd),
+                self._number(row.difference),
                 *(self._number(row.beside.get(name)) for name in self.beside),
                 *(str(v) if row.cells or row.missing else "" for v in _counts(row)),
             ]
@@ -82,6 +88,9 @@ class Table:
 
     def _number(self, value: float | None) -> str:
         return "" if value is None else f"{value:.{self.digits}f}"
+
+    def _with_sd(self, value: float | None, sd: float | None) -> str:
+        return self._number(value) + (f" ({self._number(sd)})" if sd is not None else "")
 
 
 def _counts(row: Row) -> tuple[int, int, int]:
@@ -95,7 +104,7 @@ def render(tables: Sequence[Table], form: str) -> str:
     --------
     >>> table = Table("table_1", "By dataset", (Row("61", "accuracy", 99.38, 98.5, 105),))
     >>> print(render([table], "csv").splitlines()[1])
-    table_1,61,accuracy,99.38,98.5,-0.8799999999999955,105,0,0
+    table_1,61,accuracy,99.38,98.5,-0.8799999999999955,,,105,0,0
     """
     writers = {"markdown": _markdown, "latex": _latex, "csv": _csv, "json": _json}
     return writers[form](tables)
@@ -137,7 +146,8 @@ def _plain(table: Table, row: Row) -> dict[str, object]:
     named = asdict(row)
     beside = named.pop("beside")
     found = {"table": table.name, **named, **{name: beside.get(name) for name in table.beside}}
-    after = {name: found.pop(name) for name in ("cells", "missing", "constant")}
+    last = ("published_sd", "ours_sd", "cells", "missing", "constant")
+    after = {name: found.pop(name) for name in last}
     return {**found, "difference": row.difference, **after}
 
 
