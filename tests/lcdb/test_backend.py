@@ -6,6 +6,7 @@ import h5py
 import numpy as np
 import pytest
 import xarray as xr
+from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,7 +57,7 @@ def indexers(draw):
 
 
 @given(index=indexers(), name=st.sampled_from(["accuracy", "n_test", "choice_auc", "digest"]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=counts(60, 1000), deadline=None)
 def test_any_index_gives_what_it_gives_in_memory(path, plain, index, name):
     with xr.open_dataset(HDF5Store(path)) as lazy:
         mine = {dim: key for dim, key in index.items() if dim in lazy[name].dims}
