@@ -11,7 +11,7 @@ from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lcdb_builders.reference import metrics
-from oracles import metrics as oracle
+from oracles import exact_metrics as oracle
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 REPEATS = counts(150, 3000)

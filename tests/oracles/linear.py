@@ -36,8 +36,10 @@ def squared_hinge(C):
 
 def minimise(X, sign, loss, penalty):
     """Weights and intercept (last) of sum loss(sign * f) + sum penalty * weights ** 2 / 2."""
-    design = np.column_stack([X, np.ones(len(X))]).astype(LONG) * np.asarray(sign, LONG)[:, None]
-    penalty = np.asarray(penalty, LONG)
+    X, penalty = np.asarray(X, LONG), np.asarray(penalty, LONG)
+    # A free intercept takes up any shift of the features.
+    shift = X[0] if penalty[-1] == 0 else np.zeros(X.shape[1], LONG)
+    design = np.column_stack([X - shift, np.ones(len(X))]) * np.asarray(sign, LONG)[:, None]
     solution = np.zeros(design.shape[1], LONG)
 
     def objective(at):
@@ -53,7 +55,8 @@ def minimise(X, sign, loss, penalty):
         while objective(solution + size * step) > here - size * gain / 10000 and size > 1e-15:
             size /= 2
         solution = solution + size * step
-        if gain <= 1e-18 * here:
+        if gain <= 1e-16 * here:
+            solution[-1] -= solution[:-1] @ shift
             return solution
     raise AssertionError("no optimum")
 
