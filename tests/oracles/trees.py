@@ -128,7 +128,7 @@ def boosted(X, y, classes, stumps, key, n, repetition, X_test):
     """SAMME with every gain an exact fraction; all classes 0..classes-1 occur in y."""
     rows = [(tuple(map(float, x)), int(label)) for x, label in zip(X, y, strict=True)]
     X_test = [tuple(map(float, x)) for x in X_test]
-    d, weights = len(rows[0][0]), [2 ** (44 - len(rows).bit_length())] * len(rows)
+    d, weights = len(rows[0][0]), [2 ** (48 - len(rows).bit_length())] * len(rows)
     words, kept = lane(key, n, repetition, 0, stumps), []
 
     def weigh(inside):
@@ -165,8 +165,8 @@ def boosted(X, y, classes, stumps, key, n, repetition, X_test):
         for i, (x, label) in enumerate(rows):
             if label != (a if x[f] <= threshold else b):
                 weights[i] = round(weights[i] * (odds * (classes - 1)))
-        while sum(weights) > 2**51:
-            weights = [-(-w // 256) for w in weights]
+        while sum(weights) > 2**52:
+            weights = [-(-w // 16) for w in weights]
 
     if not kept:
         prior = [sum(label == c for _, label in rows) / len(rows) for c in range(classes)]

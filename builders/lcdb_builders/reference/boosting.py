@@ -23,7 +23,7 @@ from lcdb_builders.reference.trees import RandomisedClassifier, midpoint
 __all__ = ["ADAB", "Stump", "exp_boost"]
 
 # Weights sum to at most 2**START at first, and to at most 2**TOTAL at the start of any round.
-START, TOTAL, SHIFT = 44, 51, 8
+START, TOTAL, SHIFT = 48, 52, 4
 # A vote of 1 is 2**VOTE.
 VOTE = 40
 RELATIVE = 1e-9
@@ -87,13 +87,18 @@ class Sorted:
 def gains(left: np.ndarray, total: np.ndarray) -> np.ndarray:
     """Return the Gini gain of each split, for class weights `left` of it.
 
-    With shares p_c left of the split and t_c in all: sum of (p_c - t_c l)^2 / (l (1 - l)).
+    With shares p_c left of the split and t_c in all: sum of (p_c - t_c l)^2 / (l (1 - l)), in this
+    order of operations.
     """
     weight = int(total.sum())
+    one = 1.0 / weight
     each_left = left.sum(axis=1)
-    l, r = each_left / weight, (weight - each_left) / weight
-    difference = left / weight - (total / weight) * l[:, None]
-    return (difference**2).sum(axis=1) / (l * r)
+    l, r = each_left * one, (weight - each_left) * one
+    squares = np.zeros(len(left))
+    for c, whole in enumerate(total):
+        difference = left[:, c] * one - (whole * one) * l
+        squares += difference * difference
+    return squares / (l * r)
 
 
 def majority(weights: np.ndarray) -> int:
