@@ -63,7 +63,7 @@ def quantile_curves(
     need_dims(scores, "n", REPETITION)
     ax = new_axes(ax)
     ends = []
-    for name, part in _each(scores, "learner"):
+    for name, part in _each(scores.dropna("n", how="all"), "learner"):
         found = analysis.summary(part, quantiles).compute()
         n, mean, spread = found["n"].values, found["mean"].values, width * found["sd"].values
         colour = colour_of(name)

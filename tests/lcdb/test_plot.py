@@ -62,6 +62,13 @@ def test_ends_far_apart_are_labelled_directly_and_close_ones_in_a_legend(scores)
     assert len(ax.get_legend().get_texts()) == 8
 
 
+def test_sizes_without_values_leave_no_gap_in_a_line(scores):
+    holes = scores.isel(learner=0).where(scores["n"] != 2)
+    line = plot.quantile_curves(holes).lines[0]
+    assert line.get_xdata().tolist() == [1, 5, 10, 20]
+    assert np.isfinite(line.get_ydata()).all()
+
+
 def test_distributions_of_lattice_scores_show_every_value(scores):
     cell = scores.sel(n=20)
     ax = plot.distributions(cell)
