@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import faulthandler
 import json
 import os
@@ -28,6 +29,8 @@ __all__ = ["main"]
 PR_SET_PDEATHSIG = 1
 # What no other block would escape either: the build ends, and the block has not failed.
 SURROUNDINGS = (StorageError, DeterminismError, ImportRefusedError, NotFoundError, DamagedError)
+# A disk that is full is nobody's fault, wherever it shows: in a folder of compiled code, say.
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def _die_with(parent: int) -> None:
@@ -46,6 +49,9 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     except LCDBError as error:
         return {"status": "failed", "reason": _line(error)}
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            reason = f"{_line(error)}; free some space and run the same command again"
+            return {"status": "error", "error": "StorageError", "reason": reason}
         reason = f"{type(error).__name__}: {_line(error)}"
         return {"status": "failed", "reason": reason, "details": traceback.format_exc()}
 

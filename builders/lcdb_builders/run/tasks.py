@@ -11,11 +11,8 @@ from typing import Any
 from lcdb.errors import NotFoundError
 from lcdb_builders import snapshot as snapshots
 from lcdb_builders.contents import describe, described
-from lcdb_builders.curves import draws_block
 from lcdb_builders.environment import environment
 from lcdb_builders.journal import Journal
-from lcdb_builders.learners import registry
-from lcdb_builders.pack import pack as pack_cube
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import DRAWS, Block
 
@@ -23,7 +20,7 @@ __all__ = ["TASKS", "block_from_json", "block_to_json", "compute", "pack", "read
 
 
 def ready() -> int:
-    """Return the process number: everything that computes is imported."""
+    """Return the process number."""
     return os.getpid()
 
 
@@ -66,6 +63,10 @@ def compute(
     allow_import
         Allow estimators from elsewhere than scikit-learn.
     """
+    # Imported where it is needed: a process that packs shall not wait for scikit-learn.
+    from lcdb_builders.curves import draws_block
+    from lcdb_builders.learners import registry
+
     here = block_from_json(block)
     if not (Path(root) / "snapshots").is_dir():
         msg = f"{root} is not to be seen from {environment()['host']}; expected a shared folder"
@@ -100,6 +101,8 @@ def pack(
     repetitions
         R of the plan.
     """
+    from lcdb_builders.pack import pack as pack_cube
+
     snapshot = _snapshot(root, dataset, sha256)
     packed = pack_cube(root, snapshot, [described(unit) for unit in units], repetitions)
     return {
