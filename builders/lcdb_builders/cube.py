@@ -156,12 +156,19 @@ class CubeWriter:
         # Without a chunk cache every chunk goes to the file when it is written: the order of
         # chunks in the file is then the order of writing, also for chunks copied as they are.
         self.file = h5py.File(file, "w", track_order=True, rdcc_nbytes=0)
+        try:
+            self._write_skeleton()
+        except BaseException:
+            self.file.close()
+            raise
+
+    def _write_skeleton(self) -> None:
         with h5netcdf.File(self.file, "w") as netcdf:
-            _write_coordinates(netcdf, contents)
-            for variable in contents.variables:
-                _create_variable(netcdf, contents, variable)
-            _create_tables(netcdf, contents)
-            for name, value in contents.attributes.items():
+            _write_coordinates(netcdf, self.contents)
+            for variable in self.contents.variables:
+                _create_variable(netcdf, self.contents, variable)
+            _create_tables(netcdf, self.contents)
+            for name, value in self.contents.attributes.items():
                 netcdf.attrs[name] = value
 
     def put(self, unit: Unit, variable: Variable, values: np.ndarray) -> None:

@@ -258,6 +258,7 @@ class _Packing:
 
     def _fill(self, cube: Temporary, old: h5py.File | None) -> None:
         with CubeWriter(cube, self.contents) as writer:
+            cube.check()
             self.slices = [self._put(writer, s, old, cube) for s in self.slices]
             digests = {s.unit: unit_digest(s.digests) for s in self.slices if s.coverage}
             statuses = {s.unit: s.status for s in self.slices if s.unit.learner != DRAWS}

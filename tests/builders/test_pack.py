@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import random
+import resource
+import signal
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+from counts import counts
 from cubes import block_scores, toy_scores, toy_snapshot, toy_units, write_cube
+from e2e.chaos.memory import in_memory
 from lcdb_builders.cube import read_contents, read_values, unit_variables
 from lcdb_builders.environment import environment
 from lcdb_builders.journal import Journal, Lengths
@@ -17,6 +24,13 @@ from lcdb_builders.pack import pack
 from lcdb_builders.unit import DRAWS, Block
 
 from lcdb.errors import DeterminismError, PlanError
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with in_memory() as folder:
+        yield folder
+
 
 SNAPSHOT = toy_snapshot()  # m = 28
 R = 10
@@ -49,7 +63,7 @@ def cells(units, repetitions=R) -> int:
 
 
 EVERY = {
-    "learners": ("NMC", "LDC", "MLP"),
+    "learners": ("NMC", "MLP"),
     "samplings": ("additive", "bootstrap"),
     "splits": ("fixed", "varying"),
     "tunings": ("default", "tuned"),
@@ -82,10 +96,14 @@ def test_order_and_length_of_blocks_leave_no_trace(tmp_path, order):
 def test_packing_twice_changes_nothing(tmp_path):
     units = toy_units(SNAPSHOT)
     build(tmp_path, units)
-    before = (tmp_path / "cubes" / "toy.nc").stat()
+    before = stamp(tmp_path / "cubes" / "toy.nc")
     packed = pack(tmp_path, SNAPSHOT, units, R)
     assert not packed.written
-    assert (tmp_path / "cubes" / "toy.nc").stat() == before
+    assert stamp(tmp_path / "cubes" / "toy.nc") == before
+
+
+def stamp(path: Path) -> tuple[int, int]:
+    return path.stat().st_ino, path.stat().st_mtime_ns
 
 
 GROWTH = {
@@ -94,7 +112,7 @@ GROWTH = {
     "split": {"splits": ("varying",)},
     "tuning": {"tunings": ("default",)},
     "everything": {
-        "learners": ("MLP",),
+        "learners": ("NMC",),
         "samplings": ("additive",),
         "splits": ("varying",),
         "tunings": ("tuned",),
@@ -124,7 +142,7 @@ def test_growing_more_than_once_in_repetitions(tmp_path):
 
 
 def test_old_slices_stay_bit_for_bit(tmp_path):
-    small, units = toy_units(SNAPSHOT), toy_units(SNAPSHOT, **EVERY)
+    small, units = toy_units(SNAPSHOT, learners=("NMC",)), toy_units(SNAPSHOT, **EVERY)
     build(tmp_path, small, 6)
     build(tmp_path, units, R)
     with h5py.File(tmp_path / "cubes" / "toy.nc") as file:
@@ -139,13 +157,13 @@ def test_old_slices_stay_bit_for_bit(tmp_path):
 def test_a_smaller_plan_loses_nothing(tmp_path):
     units = toy_units(SNAPSHOT, **EVERY)
     sha256, _ = build(tmp_path, units)
-    assert build(tmp_path, toy_units(SNAPSHOT, learners=("LDC",)), 5) == (sha256, 0)
+    assert build(tmp_path, toy_units(SNAPSHOT, learners=("MLP",)), 5) == (sha256, 0)
 
 
 def test_filtered_builds_in_any_order_end_in_one_cube(tmp_path):
     units = toy_units(SNAPSHOT, **EVERY)
     digests = set()
-    for order in range(3):
+    for order in range(2):
         root = tmp_path / str(order)
         learners = [*EVERY["learners"], DRAWS]
         random.Random(order).shuffle(learners)
@@ -274,3 +292,91 @@ def test_a_late_block_is_compared_with_the_cube(tmp_path):
     super(Journal, journal).publish(block, block_scores(block), HERE)
     assert not pack(tmp_path, SNAPSHOT, units, R).written
     assert not journal.path(block).exists()
+
+
+# -- a full disk -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", ["first", "grown"])
+def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path, state):
+    """A limit on the length of files stands in for a disk that is full at any point of writing."""
+    units = toy_units(SNAPSHOT)
+    root = tmp_path / "db"
+    if state == "grown":
+        build(root, toy_units(SNAPSHOT, learners=("NMC",)), 4)
+    compute(root, units, R)
+    before = {p: p.read_bytes() for p in root.rglob("*") if p.is_file()}
+    size = tmp_path / "once"
+    expected = build(size, units)[0]
+    length = (size / "cubes" / "toy.nc").stat().st_size
+    # Where there are checks, and at any point of writing between them.
+    for limit in range(0, length, length // counts(12, 400)):
+        assert pack_with_limit(root, units, limit) == "StorageError"
+        assert before == {p: p.read_bytes() for p in root.rglob("*") if p.is_file()}
+    assert pack(root, SNAPSHOT, units, R).sha256 == expected
+
+
+def pack_with_limit(root, units, limit) -> str:
+    """Return the name of the error with which packing ends where files cannot be longer."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            pack(root, SNAPSHOT, units, R)
+            os.write(writer, b"nothing")
+        except BaseException as error:
+            os.write(writer, type(error).__name__.encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code == 0, f"it crashed with {code}"
+    with os.fdopen(reader, "rb") as pipe:
+        return pipe.read().decode()
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+def test_memory_does_not_grow_with_the_cube(tmp_path):
+    """At N = 4970 and R = 1000 under 500 MB, whatever the number of units."""
+    snapshot = toy_snapshot(rows=counts(1500, 4970))
+    repetitions = counts(300, 1000)
+    units = toy_units(snapshot, learners=("NMC", "LDC", "QDC"), tunings=("default", "tuned"))
+    peaks = []
+    for some in (units[:3], units):
+        in_process(lambda some=some: compute_for(tmp_path, some, repetitions))
+        peaks.append(in_process(lambda some=some: pack(tmp_path, snapshot, some, repetitions)))
+    assert peaks[1] < 500
+    one_unit = len(units[1].sizes) * repetitions * 28 / 1e6
+    assert peaks[1] - peaks[0] < max(20.0, one_unit / 2)
+
+
+def compute_for(root, units, repetitions) -> None:
+    journal = Journal(root)
+    for unit in units:
+        for block in journal.missing(unit, repetitions, Lengths(len(unit.sizes), 250)):
+            journal.publish(block, block_scores(block), HERE)
+
+
+def in_process(work) -> float:
+    """Do work in a process of its own and return the most memory that it had, in MB."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        try:
+            work()
+            most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            os.write(writer, str(most).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with os.fdopen(reader, "rb") as pipe:
+        return float(pipe.read())
