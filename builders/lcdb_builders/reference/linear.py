@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dgeqrf, dtrtrs
 
 from lcdb_builders.reference.base import require, weighted_sum_of_features
 from lcdb_builders.reference.onevsrest import OneVsRest
@@ -34,10 +34,14 @@ def _newton_step(
     stacked = np.vstack([np.sqrt(curvature)[:, None] * design, np.diag(np.sqrt(penalty))])
     scale = np.sqrt((stacked * stacked).sum(axis=0))
     scale[scale == 0] = 1.0
-    factor = np.linalg.qr(stacked / scale, mode="r")
-    half = solve_triangular(factor, gradient / scale, trans="T", check_finite=False)
-    step = -solve_triangular(factor, half, check_finite=False) / scale
-    return step, float(half @ half)
+    # LAPACK itself: its wrappers check and copy for longer than it takes to solve.
+    factor = dgeqrf(stacked / scale)[0][: len(scale)]  # in its upper triangle
+    half, singular = dtrtrs(factor, gradient / scale, trans=1)
+    if singular:
+        msg = "the curvature vanishes; expected a larger ridge"
+        raise ArithmeticError(msg)
+    step, _ = dtrtrs(factor, half)
+    return -step / scale, float(half @ half)
 
 
 class _Linear(OneVsRest):

@@ -73,8 +73,9 @@ def class_log_odds(scores: np.ndarray) -> np.ndarray:
         difference = scores[:, 1] - scores[:, 0]
         return np.stack([-difference, difference], axis=1)
     odds = np.empty_like(scores)
-    for c in range(scores.shape[1]):
-        others = np.delete(scores, c, axis=1)
+    classes = np.arange(scores.shape[1])
+    for c in classes:
+        others = scores[:, classes != c]
         top = others.max(axis=1)
         # With no other class in training, every row has odds +inf: they tie.
         shift = np.where(np.isneginf(top), 0.0, top)
