@@ -37,11 +37,10 @@ Model = namedtuple(
 )
 
 
-@kernel(glue=True)
 def model_of(kind, classes, d, rows):
     """Return an unfitted model, with workspace for draws of so many distinct rows."""
     return Model(
-        np.zeros(classes, np.bool_),
+        np.zeros(classes, bool),
         np.zeros((classes, d)),
         np.zeros((classes, d)),
         np.zeros(classes),
@@ -126,13 +125,14 @@ def _whiten(moments, n, c, model):
 def _whiten_by_spread(moments, n, c, model):
     """Inverse factor and intercept of a class that has no covariance: that of s̄ I."""
     d = len(model.L)
-    model.white[c] = 0.0
     for j in range(d):
+        for k in range(j):
+            model.white[c, j, k] = 0.0
         model.white[c, j, j] = 1.0 / math.sqrt(model.spread[0])
     model.intercept[c] = math.log(moments.counts[c] / n) - 0.5 * d * math.log(model.spread[0])
 
 
-@kernel
+@kernel(borrow=True)
 def _begin(kind, parameter, moments, n, model):
     """Do what all kinds share; returns whether there is more than one class."""
     classes = 0

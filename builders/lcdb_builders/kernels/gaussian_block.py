@@ -12,7 +12,16 @@ import numpy as np
 
 from lcdb_builders.kernels.gaussian import fit_draw, fit_moments, model_of, score_columns
 from lcdb_builders.kernels.jit import kernel
-from lcdb_builders.kernels.layout import ADDITIVE, draw, gather, left_out, regroup, weigh
+from lcdb_builders.kernels.layout import (
+    ADDITIVE,
+    Columns,
+    Task,
+    draw,
+    gather,
+    left_out,
+    regroup,
+    weigh,
+)
 from lcdb_builders.kernels.metrics import room, score_log_scores
 from lcdb_builders.kernels.moments import add_row, forget, moments_of
 
@@ -27,7 +36,6 @@ Desk = namedtuple(
 )
 
 
-@kernel(glue=True)
 def _desk(task, columns):
     d, size = columns.XT.shape
     classes = task.classes
@@ -104,33 +112,8 @@ def _draw_and_fit(kind, parameter, task, n, repetition, moments, places, model, 
     fit_draw(kind, parameter, task, desk.weight, distinct, count, n, moments, places, model)
 
 
-@kernel
-def gaussian_block(kind, parameter, task, columns, out):
-    """Score the cells of a block.
-
-    Parameters
-    ----------
-    kind
-        `NMC`, `LDC` or `QDC` of `lcdb_builders.kernels.gaussian`.
-    parameter
-        Shrinkage of NMC, ridge of LDC and QDC.
-    task
-        A `Task`.
-    columns
-        `Columns` to score on.
-    out
-        (sizes, repetitions, sets, 5), filled.
-    """
-    classes = task.classes
-    d = task.X.shape[1]
-    moments = moments_of(kind, classes, d)
-    model = model_of(kind, classes, d, len(task.pool))
-    desk = _desk(task, columns)
-    places = (
-        np.empty(classes, np.int64),
-        np.empty(classes, np.int64),
-        np.empty(len(task.pool) + classes * d, np.int64),
-    )
+@kernel(borrow=True)
+def _run(kind, parameter, task, columns, moments, model, places, desk, out):
     for r in range(task.stop - task.first):
         if task.sampling == ADDITIVE:
             _additive_repetition(kind, parameter, task, columns, r, moments, model, desk, out)
@@ -144,3 +127,31 @@ def gaussian_block(kind, parameter, task, columns, out):
                 _score_constant_sets(kind, model, columns, desk, out[i, r])
             for row in desk.order[:n]:
                 desk.weight[row] = 0
+
+
+def gaussian_block(
+    kind: int, parameter: float, task: Task, columns: Columns, out: np.ndarray
+) -> None:
+    """Score the cells of a block.
+
+    Parameters
+    ----------
+    kind
+        `NMC`, `LDC` or `QDC` of `lcdb_builders.kernels.gaussian`.
+    parameter
+        Shrinkage of NMC, ridge of LDC and QDC.
+    task, columns
+        Cells, and where they are scored.
+    out
+        (sizes, repetitions, sets, 5), filled.
+    """
+    d = task.X.shape[1]
+    # Made here, so that the kernel borrows every array and counts no references.
+    moments = moments_of(kind, task.classes, d)
+    model = model_of(kind, task.classes, d, len(task.pool))
+    places = (
+        np.empty(task.classes, np.int64),
+        np.empty(task.classes, np.int64),
+        np.empty(len(task.pool) + task.classes * d, np.int64),
+    )
+    _run(kind, parameter, task, columns, moments, model, places, _desk(task, columns), out)

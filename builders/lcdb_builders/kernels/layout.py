@@ -82,7 +82,7 @@ def all_columns(X: np.ndarray, y: np.ndarray, classes: int) -> Columns:
     return constant_columns(X, y, classes, [np.arange(len(y))])._replace(varying=True)
 
 
-@kernel
+@kernel(borrow=True)
 def draw(task, n, repetition, rows):
     """Draw the n training rows of a cell into ``rows[:n]``, in drawn order.
 

@@ -40,7 +40,6 @@ Moments = namedtuple(
 )
 
 
-@kernel
 def moments_of(roots, classes, d):
     """Return moments of no rows."""
     return Moments(
@@ -49,7 +48,7 @@ def moments_of(roots, classes, d):
         np.zeros((classes, d)),
         np.zeros((classes, d)),
         np.zeros(d),
-        np.zeros(classes, np.bool_),
+        np.zeros(classes, bool),
         np.zeros((classes if roots == EACH_CLASS else 1, d, d)),
         np.zeros(d),
     )
@@ -58,11 +57,18 @@ def moments_of(roots, classes, d):
 @kernel(borrow=True)
 def forget(moments):
     """Return to no rows."""
-    moments.counts[:] = 0
-    moments.offsets[:] = 0.0
-    moments.within[:] = 0.0
-    moments.distinct[:] = False
-    moments.roots[:] = 0.0
+    d = len(moments.within)
+    for c in range(len(moments.counts)):
+        moments.counts[c] = 0
+        moments.distinct[c] = False
+        for j in range(d):
+            moments.offsets[c, j] = 0.0
+    for j in range(d):
+        moments.within[j] = 0.0
+    for c in range(len(moments.roots)):
+        for i in range(d):
+            for j in range(d):
+                moments.roots[c, i, j] = 0.0
 
 
 @kernel(borrow=True)
@@ -173,7 +179,7 @@ def _centre_class(task, weight, rows, c, first, stop, moments, Z):
     moments.distinct[c] = changed > 0.0
 
 
-@kernel
+@kernel(borrow=True)
 def add_draw(task, weight, distinct, count, spare, moments, places, Z):
     """Take the moments of a draw, and leave deviations times root weights in Z by class.
 

@@ -92,7 +92,7 @@ else:
         return (word >> np.uint64(11)) * _TO_UNIT
 
 
-@kernel
+@kernel(borrow=True)
 def permute_head(key0, key1, n, repetition, lane, values, head):
     """Fisher-Yates in place: ``values[:head]`` becomes a draw without replacement, in order."""
     size = len(values)
@@ -104,7 +104,7 @@ def permute_head(key0, key1, n, repetition, lane, values, head):
             values[i], values[j] = values[j], values[i]
 
 
-@kernel
+@kernel(borrow=True)
 def bootstrap_into(key0, key1, n, repetition, lane, size, out):
     """Fill ``out`` with draws with replacement from 0..size-1."""
     for block in range((len(out) + 3) // 4):
