@@ -126,7 +126,7 @@ class Temporary:
         self.failure: OSError | None = None
         self._position = 0
         self._lost: list[tuple[int, bytes]] = []
-        with _change("create", self.path):
+        with _change("create", self.path, self.final):
             flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
             self._descriptor = os.open(self.path, flags, 0o666)
 
@@ -147,7 +147,7 @@ class Temporary:
         view = memoryview(data).cast("B")
         if self.failure is None:
             try:
-                with _change("write", self.path):
+                with _change("write", self.path, self.final):
                     self._write_all(view)
             except StorageError as error:
                 self.failure = error
@@ -189,7 +189,7 @@ class Temporary:
         size = self._position if size is None else size
         if self.failure is None and size != self._length():
             try:
-                with _change("write", self.path):
+                with _change("write", self.path, self.final):
                     os.ftruncate(self._descriptor, size)
             except StorageError as error:
                 self.failure = error
@@ -221,7 +221,7 @@ class Temporary:
         if self._descriptor < 0:
             return
         try:
-            with _change("fsync", self.path):
+            with _change("fsync", self.path, self.final):
                 os.fsync(self._descriptor)
         except StorageError:
             self.discard()

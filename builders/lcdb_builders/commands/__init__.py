@@ -12,4 +12,5 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("what a plan means, and what it will take", "lcdb_builders.commands.plan"),
     "replay": ("one cell again, beside what is stored", "lcdb_builders.commands.replay"),
     "status": ("curves that are done, failed or missing", "lcdb_builders.commands.status"),
+    "verify": ("look for damage; compute cells again", "lcdb_builders.commands.verify"),
 }

@@ -1,0 +1,97 @@
+"""Read every file of a database and compare it with its digest; changes nothing.
+
+Looks at snapshots, cubes, manifests and the journal. What is damaged is repaired by the next
+'lcdb build', which recomputes the damaged part and no more. With --recompute random cells of
+complete curves are computed again as well. Exit code 1 if something is not as it should be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lcdb_builders.repair import Report
+    from lcdb_builders.replayed import Replay
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `lcdb verify`."""
+    parser.add_argument("database", metavar="DIR", help="a database directory")
+    parser.add_argument(
+        "--recompute", type=_count, default=0, metavar="N", help="compute N random cells again"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the choice of cells (default: %(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--allow-import",
+        action="store_true",
+        help="allow a recomputed curve's class to come from elsewhere than scikit-learn",
+    )
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 0:
+        msg = f"{count} is negative"
+        raise argparse.ArgumentTypeError(msg)
+    return count
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Verify the database and print what was found."""
+    from lcdb_builders.repair import verify
+
+    report = verify(arguments.database)
+    cells: list[Replay] = []
+    if arguments.recompute and report.intact:
+        from lcdb_builders.replay import recompute_cells
+
+        allow = {"allow_import": arguments.allow_import}
+        cells = list(
+            recompute_cells(arguments.database, arguments.recompute, arguments.seed, **allow)
+        )
+    skipped = arguments.recompute if not report.intact else 0
+    if arguments.json:
+        print(json.dumps(_as_json(report, cells), indent=1))
+    else:
+        _print(Path(arguments.database), report, cells, skipped)
+    return 0 if report.intact and all(cell.agrees for cell in cells) else 1
+
+
+def _as_json(report: Report, cells: list[Replay]) -> dict[str, Any]:
+    return {
+        "intact": report.intact,
+        "checked": report.checked,
+        "damage": [
+            {"path": str(damage.path), "what": damage.what, "units": list(damage.units)}
+            for damage in report.damage
+        ],
+        "recomputed": [cell.as_json() for cell in cells],
+    }
+
+
+def _print(root: Path, report: Report, cells: list[Replay], skipped: int) -> None:
+    checked = ", ".join(f"{count} {kind}" for kind, count in sorted(report.checked.items()))
+    print(f"{root}: {checked or 'no files'} read")
+    for damage in report.damage:
+        print(f"DAMAGED {damage.path}: {damage.what}")
+        for label in damage.units:
+            print(f"  {label}")
+    if report.intact:
+        print("every file is what was written")
+    else:
+        print("'lcdb build' with the plan of this database repairs it")
+    wrong = [cell for cell in cells if not cell.agrees]
+    for cell in wrong:
+        print(f"WRONG {cell.where}: {cell.verdict}")
+    if cells:
+        print(f"{len(cells) - len(wrong)} of {len(cells)} recomputed cells are as stored")
+    if skipped:
+        print(f"{skipped} cells were not recomputed: repair the database first")

@@ -1,0 +1,130 @@
+"""`lcdb verify`, as it is typed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cubes import block_scores, toy_snapshot, toy_units
+from lcdb_builders import snapshot as snapshots
+from lcdb_builders.environment import environment
+from lcdb_builders.journal import Journal
+from lcdb_builders.pack import pack
+
+from lcdb.cli import main
+
+SNAPSHOT = toy_snapshot()
+UNITS = toy_units(SNAPSHOT)
+R = 4
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("verify") / "db"
+    snapshots.save(SNAPSHOT, root / "snapshots")
+    journal = Journal(root)
+    journal.prepare(UNITS)
+    for unit in UNITS:
+        for block in journal.missing(unit, R):
+            journal.publish(block, block_scores(block), environment())
+    pack(root, SNAPSHOT, UNITS[:2], R)
+    return root
+
+
+@pytest.fixture
+def copy(database, tmp_path) -> Path:
+    return shutil.copytree(database, tmp_path / "db")
+
+
+def test_an_intact_database(database, capsys):
+    before = {p: p.read_bytes() for p in database.rglob("*") if p.is_file()}
+    assert main(["verify", str(database)]) == 0
+    told = capsys.readouterr().out
+    assert "1 cubes, 1 manifests, 3 records, 1 snapshots read" in told
+    assert "every file is what was written" in told
+    assert before == {p: p.read_bytes() for p in database.rglob("*") if p.is_file()}
+
+
+def test_damage_is_told_by_file_and_unit(copy, capsys):
+    cube = copy / "cubes" / "toy.nc"
+    data = bytearray(cube.read_bytes())
+    import h5py
+
+    with h5py.File(cube) as file:
+        chunk = file["auc"].id.get_chunk_info(0)
+    data[chunk.byte_offset + chunk.size // 2] ^= 1
+    cube.write_bytes(data)
+    assert main(["verify", str(copy), "--recompute", "3"]) == 1
+    told = capsys.readouterr().out
+    assert f"DAMAGED {cube}" in told and "1 of 3 units" in told
+    assert UNITS[1].label in told.splitlines()[2]
+    assert "3 cells were not recomputed" in told
+    assert main(["verify", str(copy), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert not found["intact"]
+    assert found["damage"][0]["units"] == [UNITS[1].label]
+
+
+def test_files_that_lcdb_did_not_write_are_left_alone(copy, capsys):
+    (copy / "notes.txt").write_text("mine")
+    (copy / "blocks" / "readme").write_text("mine")
+    assert main(["verify", str(copy)]) == 0
+
+
+@pytest.mark.parametrize("where", ["nowhere", "."])
+def test_what_is_no_database_is_told_in_one_line(tmp_path, capsys, where):
+    assert main(["verify", str(tmp_path / where)]) == 1
+    told = capsys.readouterr().err
+    assert "not a database directory" in told and len(told.splitlines()) == 1
+
+
+def test_a_negative_number_of_cells_is_wrong_use(database, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["verify", str(database), "--recompute", "-1"])
+    assert stopped.value.code == 2
+
+
+def test_recomputed_cells_are_held_against_what_is_stored(tmp_path, capsys):
+    """A real unit, computed by the reference: right as it is, wrong once its numbers are others."""
+    from lcdb_builders.curves import draws_block
+    from lcdb_builders.plan import load_plan
+    from lcdb_builders.units import plan_learners, units
+
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(30, 2))
+    snapshot = snapshots.Snapshot(
+        "real", X, np.arange(30) % 2, ("a", "b"), ("no", "yes"), "real", SNAPSHOT.origin
+    )
+    plan = load_plan(
+        {
+            "datasets": [{"id": "real", "file": "real.csv", "target": "y"}],
+            "learners": ["NMC"],
+            "samplings": ["random"],
+            "splits": ["fixed"],
+            "sizes": [3, 10],
+            "repetitions": 3,
+        }
+    )
+    learners = plan_learners(plan)
+    for name, change in (("right", 0.0), ("wrong", 0.25)):
+        root = tmp_path / name
+        snapshots.save(snapshot, root / "snapshots")
+        journal = Journal(root)
+        wanted = units(plan, snapshot, learners)
+        journal.prepare(wanted)
+        for unit in wanted:
+            (block,) = journal.missing(unit, 3)
+            if unit.learner == "draws":
+                scores = draws_block(snapshot, block, [unit.split])[unit.split]
+            else:
+                scores = learners["NMC"].block(snapshot, block, [unit.split])[unit.split]
+                scores["brier"] = (scores["brier"] * (1 - change)).astype(np.float32)
+            journal.publish(block, scores, environment())
+        pack(root, snapshot, wanted, 3)
+        assert main(["verify", str(root), "--recompute", "4"]) == (change > 0)
+        told = capsys.readouterr().out
+        assert f"{0 if change else 4} of 4 recomputed cells are as stored" in told
+        assert ("WRONG real/NMC/random/fixed/default" in told) == (change > 0)
