@@ -8,7 +8,7 @@ one directory, on any number of machines; each may be killed at any moment.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from contextlib import suppress
 
 import h5py
 import numpy as np
@@ -22,7 +22,7 @@ from lcdb_builders.environment import Environment
 from lcdb_builders.growth import merge_units
 from lcdb_builders.layout import Coverage, Lengths
 from lcdb_builders.lease import Lease
-from lcdb_builders.manifest import Entry, Manifest, cube_path, manifest_path
+from lcdb_builders.manifest import Entry, Manifest, cube_path
 from lcdb_builders.process import this_process
 from lcdb_builders.repair import restore
 from lcdb_builders.unit import Block, Unit, digest
@@ -58,10 +58,6 @@ class Journal(Blocks):
     >>> journal.missing(unit, repetitions=8) == [second]
     True
     """
-
-    def __init__(self, root: str | Path) -> None:
-        super().__init__(root)
-        self._entries: dict[str, tuple[tuple[int, ...], Entry | None]] = {}
 
     def prepare(self, units: Iterable[Unit] = ()) -> None:
         """Make the folders, sweep what dead builders left, and see whether the units may be built.
@@ -188,17 +184,12 @@ class Journal(Blocks):
         return entry if held.holds(block) else None
 
     def _newest(self, dataset: str) -> Entry | None:
-        """Return what the manifest says, read again where the file has changed."""
-        try:
-            if not cube_path(self.root, dataset).exists():
-                return None
-            stat = manifest_path(self.root, dataset).stat()
-            stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-            if self._entries.get(dataset, (None,))[0] != stamp:
-                self._entries[dataset] = (stamp, Manifest.read(self.root, dataset).current)
-            return self._entries[dataset][1]
-        except (FileNotFoundError, DamagedError):
+        """Return what the manifest says of the current cube, if there is one."""
+        if not cube_path(self.root, dataset).exists():
             return None
+        with suppress(DamagedError):
+            return Manifest.read(self.root, dataset).current
+        return None
 
     def _as_in_cube(
         self,

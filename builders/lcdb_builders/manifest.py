@@ -192,8 +192,15 @@ class Manifest:
         return encode_record(content)
 
     @classmethod
-    def read(cls, root: Path, dataset: str) -> Manifest:
+    def read(cls, root: Path, dataset: str, *, fresh: bool = False) -> Manifest:
         """Return the manifest of a dataset, an empty one if there is none.
+
+        Parameters
+        ----------
+        root, dataset
+            Database directory and dataset.
+        fresh
+            Read the file even if it has not changed since it was last read.
 
         Raises
         ------
@@ -204,9 +211,15 @@ class Manifest:
         """
         path = manifest_path(root, dataset)
         try:
-            content = read_record(path)
+            stamp = _stamp(path.stat())
+            if fresh or path not in _manifests or _manifests[path][0] != stamp:
+                _manifests[path] = (stamp, cls._decode(dataset, read_record(path), path))
         except FileNotFoundError:
             return cls(dataset)
+        return _manifests[path][1]
+
+    @classmethod
+    def _decode(cls, dataset: str, content: dict[str, Any], path: Path) -> Manifest:
         if content.get("format_version", 0) > FORMAT_VERSION:
             msg = (
                 f"{path} has format version {content['format_version']}; lcdb {__version__} knows "
@@ -233,6 +246,13 @@ def _validator() -> Draft202012Validator:
     return Draft202012Validator(json.loads(text))
 
 
+def _stamp(stat: os.stat_result) -> tuple[int, ...]:
+    """Return what changes when a file is written or replaced."""
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+
+
+# What was read, by path, with the stamp of the file that it was read from.
+_manifests: dict[Path, tuple[tuple[int, ...], Manifest]] = {}
 _digests: dict[Path, tuple[tuple[int, ...], str]] = {}
 
 
@@ -247,9 +267,8 @@ def file_sha256(path: Path, *, fresh: bool = False) -> str:
         Read it in any case.
     """
     with path.open("rb") as file:
-        stat = os.fstat(file.fileno())
-        stamp = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-        if fresh or _digests.get(path, (None,))[0] != stamp:
+        stamp = _stamp(os.fstat(file.fileno()))
+        if fresh or path not in _digests or _digests[path][0] != stamp:
             _digests[path] = (stamp, hashlib.file_digest(file, "sha256").hexdigest())
     return _digests[path][1]
 
@@ -269,7 +288,7 @@ def believed(root: Path, dataset: str, *, fresh: bool = False) -> Entry | None:
     tried: list[Manifest | None] = []
     while True:
         try:
-            manifest = Manifest.read(root, dataset)
+            manifest = Manifest.read(root, dataset, fresh=fresh)
             sha256 = file_sha256(cube_path(root, dataset), fresh=fresh)
         except (FileNotFoundError, DamagedError):
             return None

@@ -147,7 +147,7 @@ def _check_snapshot(folder: Path, dataset: str) -> list[Damage]:
 
 
 def _check_manifest(root: Path, dataset: str) -> list[Damage]:
-    manifest = Manifest.read(root, dataset)
+    manifest = Manifest.read(root, dataset, fresh=True)
     if manifest.current is not None and not cube_path(root, dataset).exists():
         return [Damage(cube_path(root, dataset), "the cube is missing", _labels(manifest.current))]
     return []
