@@ -77,7 +77,7 @@ def allowed(answers: Answers, tolerance: float) -> dict[str, float]:
     found["brier"] += float((2 * (2 * off[:, None]) * p * (1 - p)).sum(axis=1).mean())
     unclipped = p[rows, y] >= EPSILON / 2
     found["cross_entropy"] += float((2 * off * (1 - p[rows, y]))[unclipped].sum()) / len(y)
-    edge = np.abs(np.abs(odds[rows, y]) - _CLIP)
+    edge = np.abs(odds[rows, y] + _CLIP)
     found["n_clipped"] += float(np.count_nonzero(edge <= 2 * off + _BLUR))
     return found
 

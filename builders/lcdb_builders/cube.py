@@ -59,7 +59,7 @@ _COORDINATES = {
     "repetition": "repetition",
 }
 _LONG_NAMES = {
-    "n_clipped": "test rows whose probability is clipped in the cross-entropy",
+    "n_clipped": "test rows whose label has a probability below the clip of the cross-entropy",
     "n_test": "number of test rows",
     "n_classes_train": "number of classes in the training set",
 }

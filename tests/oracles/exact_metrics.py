@@ -48,7 +48,7 @@ def cross_entropy(p, y):
         for row, label in zip(p, y, strict=True):
             value = Fraction(row[label])
             kept = min(max(value, EPSILON), 1 - EPSILON)
-            clipped += kept != value
+            clipped += value < EPSILON
             loss -= (Decimal(kept.numerator) / Decimal(kept.denominator)).ln()
         return float(loss / len(y)), clipped
 

@@ -80,7 +80,7 @@ def from_probabilities(p, y, ranks=None, labels=None):
         mean_area(p if ranks is None else ranks, y),
         math.fsum(squares) / len(y) / (2 if classes == 2 else 1),
         math.fsum(-math.log(value) for value in kept) / len(y),
-        sum(a != b for a, b in zip(mine, kept, strict=True)),
+        sum(value < EPSILON for value in mine),
     )
 
 

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 EPSILON = 2.0**-52
-#: -ln EPSILON, which is also the |ln(p / (1 - p))| beyond which p is clipped.
+#: -ln EPSILON, the largest loss of a row.
 LOSS_OF_ZERO = 36.04365338911715
 #: -ln(1 - EPSILON)
 LOSS_OF_ONE = EPSILON
@@ -69,10 +69,11 @@ def log_loss(p):
 
 
 @kernel(borrow=True)
-def _count_beyond(values, bound):
+def _count_clipped(p):
+    """Rows whose label has so small a probability that the clip decides their loss."""
     found = 0
-    for i in range(len(values)):
-        found += (values[i] > bound) | (values[i] < -bound)
+    for i in range(len(p)):
+        found += p[i] < EPSILON
     return found
 
 
@@ -175,7 +176,7 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
     Returns
     -------
     right, error, loss, clipped
-        Labels right, sum of squared errors, sum of losses, rows clipped.
+        Labels right, sum of squared errors, sum of losses, rows clipped from below.
     """
     size = b - a
     end = a + pad(size)
@@ -188,7 +189,7 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
         lead[i] = exp_nonpositive(second[i] - first[i])
     _class_odds(scores, classes, a, end, here, powers, first, second, top, rest, lead, own)
     right = _label_losses(end - a, here, top, rest, squares, mine, lead, p, error)
-    clipped = _count_beyond(own[:size], LOSS_OF_ZERO)
+    clipped = _count_clipped(p[:size])
     return right, _total(error[:size]), log_loss(p[:size]), clipped
 
 
@@ -218,7 +219,7 @@ def margin_losses(margin, label, a, b, rows):
         p[i] = large_share if leads else small_share
         missing = small_share if leads else large_share
         error[i] = missing * missing
-    clipped = _count_beyond(f[:size], LOSS_OF_ZERO)
+    clipped = _count_clipped(p[:size])
     return right, _total(error[:size]), log_loss(p[:size]), clipped
 
 
@@ -256,5 +257,5 @@ def probability_losses(p, label, a, b, rows):
     for i in range(end - a):
         right += top[i] == here[i]
         x = mine[i]
-        clipped += (x < EPSILON) | (x > 1.0 - EPSILON)
+        clipped += x < EPSILON
     return right, _total(error[:size]), log_loss(mine[:size]), clipped

@@ -2,7 +2,7 @@
 
 Test rows are grouped by class: those of class c are the columns ``lo[c]:hi[c]`` of a class-major
 array, one row of which belongs to one class. ``out`` receives five numbers, in this order:
-accuracy, AUC, Brier score, cross-entropy, and the number of rows clipped in the cross-entropy.
+accuracy, AUC, Brier score, cross-entropy, and the number of rows clipped from below.
 
 =====================  =============================================================================
 entry                  for
@@ -343,7 +343,7 @@ def score_groups(p, counts, out):
             mine = p[g, k]
             error += here * (squares - mine * mine + (1.0 - mine) * (1.0 - mine))
             kept = min(max(mine, EPSILON), 1.0 - EPSILON)
-            clipped += here if kept != mine else 0
+            clipped += here if kept > mine else 0
             loss -= here * np.log(kept)
     out[0] = right / rows
     out[1] = _mean_grouped_auc(p, counts)
@@ -392,7 +392,7 @@ def score_confusion(counts, out):
     out[1] = area / present if present > 1 else np.nan
     out[2] = wrong * (1.0 if classes == 2 else 2.0) / rows
     out[3] = (wrong * LOSS_OF_ZERO + right * LOSS_OF_ONE) / rows
-    out[4] = rows
+    out[4] = wrong
 
 
 @kernel
