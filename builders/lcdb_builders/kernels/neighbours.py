@@ -1,0 +1,266 @@
+"""NNC with one neighbour, of whole blocks: all metrics follow from the confusion matrix.
+
+Distances are sums of squares in feature order in float64, never fused and never expanded, so that
+distances that are equal stay equal; of rows at equal distance the one drawn first is nearer. On
+integer-valued data half of all queries tie.
+
+Along additive sampling every column keeps its nearest row: a new row is compared with all columns
+at once, and only the few that it is nearest to are touched. Fresh draws of more than a few rows
+walk down each column's list of candidates, nearest first, until they meet one that was drawn.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from lcdb_builders.kernels.jit import kernel
+from lcdb_builders.kernels.layout import ADDITIVE, Columns, Task, draw
+from lcdb_builders.kernels.metrics import score_confusion
+
+__all__ = ["TIE", "Table", "distances_to", "nearest_block", "table_of", "walk"]
+
+# Columns that are compared before any of them is looked at.
+RUN = 64
+# The low bit of an entry of a list: the next candidate is as near as this one.
+TIE = 1
+# A draw of n rows is walked to if n * n exceeds this multiple of the number of candidates.
+WALK = 3
+# Beyond so many bytes distances are computed when they are needed, again and again.
+LARGEST_TABLE = 600_000_000
+
+#: `slot` (N,) of the rows that may be drawn; `distance` (slots, columns); `near` (columns, slots)
+#: twice the slot, nearest first, plus `TIE`. The last two are empty if they would be too large.
+#: `own` (N,) the column of each row, -1 for none; `owner` (columns,) row of the confusion matrices.
+Table = namedtuple("Table", ["slot", "distance", "near", "own", "owner"])
+
+
+@kernel(borrow=True)
+def distances_to(x, XT, out):
+    """Write the squared distances of all columns to a row."""
+    for t in range(len(out)):
+        out[t] = 0.0
+    for j in range(len(x)):
+        z = XT[j]
+        value = x[j]
+        for t in range(len(out)):
+            out[t] += (z[t] - value) * (z[t] - value)
+
+
+@kernel(borrow=True)
+def _mark_ties(distance, order, near):
+    """Turn one column's ascending order of slots into its list."""
+    for q in range(len(order)):
+        entry = 2 * order[q]
+        if q + 1 < len(order) and distance[order[q]] == distance[order[q + 1]]:
+            entry += TIE
+        near[q] = entry
+
+
+def table_of(task: Task, columns: Columns) -> Table:
+    """Return distances of columns to the rows that may be drawn, and lists of them by distance.
+
+    Additive sampling has no use for lists.
+    """
+    rows, size = len(task.pool), len(columns.rows)
+    slot = np.full(len(task.y), -1)
+    slot[task.pool] = np.arange(rows)
+    own = np.full(len(task.y), -1)
+    own[columns.rows] = np.arange(size)
+    owner = np.repeat(np.arange(columns.lo.size), (columns.hi - columns.lo).ravel())
+    fits = 10 * rows * size <= LARGEST_TABLE
+    distance = np.empty((rows if fits else 0, size))
+    for i in range(len(distance)):
+        distances_to(task.X[task.pool[i]], columns.XT, distance[i])
+    wanted = size if fits and task.sampling != ADDITIVE else 0
+    near = np.empty((wanted, rows), np.uint16 if 2 * rows < 2**16 else np.uint32)
+    for first in range(0, wanted, RUN):
+        some = np.ascontiguousarray(distance[:, first : first + RUN].T)
+        for t, order in enumerate(some.argsort(axis=1)):
+            _mark_ties(some[t], order, near[first + t])
+    return Table(slot, distance, near, own, owner)
+
+
+@kernel(borrow=True)
+def _improve(found, c, best, label, owner, confusion):
+    """Let a row of class c be the nearest of all columns that it is nearer to than their best."""
+    for a in range(0, len(best), RUN):
+        b = min(a + RUN, len(best))
+        some = found[a:b]
+        held = best[a:b]
+        nearer = 0
+        for i in range(b - a):
+            nearer += some[i] < held[i]
+        if nearer == 0:
+            continue
+        for t in range(a, b):
+            if found[t] < best[t]:
+                best[t] = found[t]
+                confusion[owner[t], label[t]] -= 1
+                confusion[owner[t], c] += 1
+                label[t] = c
+
+
+@kernel(glue=True)
+def _distances(task, columns, table, row, room):
+    """Distances of all columns to a row: from the table, or computed into `room`."""
+    if len(table.distance) == 0:
+        distances_to(task.X[row], columns.XT, room)
+        return room
+    return table.distance[table.slot[row]]
+
+
+@kernel(glue=True)
+def _score_sets(confusion, sets, out):
+    classes = confusion.shape[1]
+    for k in range(sets):
+        score_confusion(confusion[k * classes : (k + 1) * classes], out[k])
+
+
+@kernel(borrow=True)
+def _additive_repetition(task, columns, table, r, best, label, confusion, order, room, out):
+    draw(task, 0, task.first + r, order)
+    sets, classes = columns.lo.shape
+    for k in range(sets):
+        for c in range(classes):
+            for other in range(classes):
+                confusion[k * classes + c, other] = 0
+            confusion[k * classes + c, 0] = columns.hi[k, c] - columns.lo[k, c]
+    for t in range(len(best)):
+        best[t] = np.inf
+        label[t] = 0
+    done = 0
+    for i in range(len(task.sizes)):
+        while done < task.sizes[i]:
+            row = order[done]
+            if columns.varying:  # it leaves the test set, and nothing is nearer than that
+                t = table.own[row]
+                confusion[table.owner[t], label[t]] -= 1
+                best[t] = -1.0
+            found = _distances(task, columns, table, row, room)
+            _improve(found, task.y[row], best, label, table.owner, confusion)
+            done += 1
+        _score_sets(confusion, sets, out[i, r])
+
+
+@kernel(borrow=True)
+def _keep_nearest(found, c, best, label):
+    """Like `_improve`, without branches: for when much is improved."""
+    for t in range(len(best)):
+        nearer = found[t] < best[t]
+        best[t] = found[t] if nearer else best[t]
+        label[t] = c if nearer else label[t]
+
+
+@kernel(borrow=True)
+def walk(near, position):
+    """Return the position of the nearest candidate that was drawn: of equal ones, the first drawn.
+
+    Parameters
+    ----------
+    near
+        One column's list of candidates.
+    position
+        By slot: 1 for the row drawn first, 2 for the next, 0 for rows that were not drawn.
+    """
+    q = 0
+    while position[near[q] >> 1] == 0:
+        q += 1
+    first = position[near[q] >> 1]
+    while near[q] & TIE:
+        q += 1
+        place = position[near[q] >> 1]
+        if place != 0 and place < first:
+            first = place
+    return first
+
+
+@kernel(borrow=True)
+def _place(task, table, order, n, position):
+    """Write by slot which draw brought each row first."""
+    for i in range(n - 1, -1, -1):
+        position[table.slot[order[i]]] = i + 1
+
+
+@kernel(borrow=True)
+def _label_columns(task, columns, table, order, n, position, best, label, room):
+    """Label every column by its nearest row of a draw."""
+    many = n * n > WALK * len(task.pool)
+    if many and len(table.near) > 0:
+        for t in range(len(label)):
+            label[t] = task.y[order[walk(table.near[t], position) - 1]]
+        return
+    for t in range(len(best)):
+        best[t] = np.inf
+    for i in range(n):
+        row = order[i]
+        if position[table.slot[row]] == i + 1:  # copies of a row change nothing
+            found = _distances(task, columns, table, row, room)
+            _keep_nearest(found, task.y[row], best, label)
+
+
+@kernel(borrow=True)
+def _fresh_cell(task, columns, table, n, repetition, best, label, confusion, places, room, out):
+    order, position = places
+    draw(task, n, repetition, order)
+    _place(task, table, order, n, position)
+    _label_columns(task, columns, table, order, n, position, best, label, room)
+    for i in range(len(confusion)):
+        for c in range(confusion.shape[1]):
+            confusion[i, c] = 0
+    for t in range(len(label)):
+        confusion[table.owner[t], label[t]] += 1
+    if columns.varying:
+        for i in range(n):
+            slot = table.slot[order[i]]
+            if position[slot] == i + 1:
+                t = table.own[order[i]]
+                confusion[table.owner[t], label[t]] -= 1
+    _score_sets(confusion, len(columns.lo), out)
+    for i in range(n):
+        position[table.slot[order[i]]] = 0
+
+
+@kernel(borrow=True)
+def _run(task, columns, table, best, label, confusion, places, room, out):
+    for r in range(task.stop - task.first):
+        if task.sampling == ADDITIVE:
+            order = places[0]
+            _additive_repetition(task, columns, table, r, best, label, confusion, order, room, out)
+            continue
+        for i in range(len(task.sizes)):
+            n = task.sizes[i]
+            repetition = task.first + r
+            _fresh_cell(
+                task,
+                columns,
+                table,
+                n,
+                repetition,
+                best,
+                label,
+                confusion,
+                places,
+                room,
+                out[i, r],
+            )
+
+
+def nearest_block(task: Task, columns: Columns, table: Table, out: np.ndarray) -> None:
+    """Score the cells of a block by their nearest neighbour.
+
+    Parameters
+    ----------
+    task, columns
+        Cells, and where they are scored.
+    table
+        Of the same task and columns; good for all blocks of a dataset, sampling and split.
+    out
+        (sizes, repetitions, sets, 5), filled.
+    """
+    size = len(columns.rows)
+    places = (np.empty(len(task.pool), np.int64), np.zeros(len(task.pool), np.int32))
+    confusion = np.empty((columns.lo.size, task.classes), np.int64)
+    best, label, room = np.empty(size), np.empty(size, np.int64), np.empty(size)
+    _run(task, columns, table, best, label, confusion, places, room, out)
