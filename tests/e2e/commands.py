@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 TESTS = Path(__file__).parents[1]
-PATIENCE = 240.0
+PATIENCE = 120.0
 
 
 def environment() -> dict[str, str]:
