@@ -124,10 +124,8 @@ def _powers(scores, classes, a, b, label, second, top, powers, rest, squares, mi
 
 
 @kernel(borrow=True)
-def _class_odds(scores, classes, a, b, label, powers, first, second, top, rest, lead, own):
+def _class_odds(scores, classes, a, b, powers, first, second, top, rest, lead):
     """Replace scores by class log-odds: s_c - ln of the sum of the others' exponentials."""
-    for i in range(b - a):
-        own[i] = -np.inf  # a class that is absent from training
     for c in classes:
         s = scores[c, a:b]
         e = powers[c]
@@ -135,9 +133,7 @@ def _class_odds(scores, classes, a, b, label, powers, first, second, top, rest, 
         for i in range(b - a):
             leads = top[i] == code
             others = rest[i] if leads else 1.0 + (rest[i] - e[i]) * lead[i]
-            odds = s[i] - (second[i] if leads else first[i]) - log_normal(others)
-            s[i] = odds
-            own[i] = odds if label[i] == code else own[i]
+            s[i] = s[i] - (second[i] if leads else first[i]) - log_normal(others)
 
 
 @kernel(borrow=True)
@@ -171,7 +167,7 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
     a, b
         At most CHUNK columns.
     powers, rows
-        Workspace of shape (K, CHUNK) and (10, CHUNK).
+        Workspace of shape (K, CHUNK) and (9, CHUNK).
 
     Returns
     -------
@@ -181,13 +177,13 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
     size = b - a
     end = a + pad(size)
     first, second, top, rest, squares = rows[0], rows[1], rows[2], rows[3], rows[4]
-    mine, lead, own, p, error = rows[5], rows[6], rows[7], rows[8], rows[9]
+    mine, lead, p, error = rows[5], rows[6], rows[7], rows[8]
     here = label[a:end]
     _two_largest(scores, classes, a, end, first, second, top)
     _powers(scores, classes, a, end, here, second, top, powers, rest, squares, mine)
     for i in range(end - a):
         lead[i] = exp_nonpositive(second[i] - first[i])
-    _class_odds(scores, classes, a, end, here, powers, first, second, top, rest, lead, own)
+    _class_odds(scores, classes, a, end, powers, first, second, top, rest, lead)
     right = _label_losses(end - a, here, top, rest, squares, mine, lead, p, error)
     clipped = _count_clipped(p[:size])
     return right, _total(error[:size]), log_loss(p[:size]), clipped

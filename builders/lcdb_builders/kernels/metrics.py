@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 #: Workspace: `packed` (K, T) and `label` (T,), the test columns side by side; `powers` (K, CHUNK)
-#: and `rows` (10, CHUNK) for the run in hand; `floats` and `buckets` for `pairs_won`; `start`
+#: and `rows` (9, CHUNK) for the run in hand; `floats` and `buckets` for `pairs_won`; `start`
 #: (K + 1,) first packed column of each class; `classes` (K,).
 Room = namedtuple(
     "Room", ["packed", "label", "powers", "rows", "floats", "buckets", "start", "classes"]
@@ -64,7 +64,7 @@ def room(classes, columns):
         np.empty((classes, padded)),
         np.empty(padded),
         np.empty((classes, CHUNK)),
-        np.empty((10, CHUNK)),
+        np.empty((9, CHUNK)),
         np.empty(2 * padded + WORKSPACE),
         np.empty(padded, np.uint8),
         np.empty(classes + 1, np.int64),
