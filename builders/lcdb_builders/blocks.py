@@ -242,6 +242,7 @@ class Blocks:
             for block in self._named(unit, suffix):
                 if block.stop <= repetitions:
                     disk.unlink(self.path(block, suffix))
+        disk.sweep(self.folder(unit))
 
     # -- failures ------------------------------------------------------------------------------
 
@@ -320,6 +321,7 @@ def determinism_error(
         f"{block.unit.label}, n {block.sizes[0]} to {block.sizes[-1]}, repetitions {block.first} "
         f"to {block.stop - 1}: {name} was computed twice with different numbers, on "
         f"{there.get('host')} ({there.get('cpu')}) and on {here.get('host')} ({here.get('cpu')}); "
-        f"{block.unit.implementation} is not deterministic, and none of its numbers can be trusted"
+        f"{block.unit.implementation} is not deterministic, none of its numbers can be trusted. "
+        f"Report this; to compute the unit again, remove blocks/{block.unit.folder}"
     )
     return DeterminismError(msg)

@@ -16,8 +16,9 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from lcdb.errors import PlanError, StorageError
 from lcdb_builders.process import is_dead, this_process
@@ -228,7 +229,7 @@ class Temporary:
             raise
         self._close()
 
-    def reread(self) -> BinaryIO:
+    def reread(self) -> BufferedReader:
         """Sync, and open what is on the disk, not what is left of it in memory."""
         self.sync()
         file = self.path.open("rb")

@@ -22,7 +22,7 @@ from lcdb_builders.environment import Environment
 from lcdb_builders.growth import merge_units
 from lcdb_builders.layout import Coverage, Lengths
 from lcdb_builders.lease import Lease
-from lcdb_builders.manifest import Entry, Manifest, cube_path
+from lcdb_builders.manifest import Entry, Manifest, believed, cube_path
 from lcdb_builders.process import this_process
 from lcdb_builders.repair import restore
 from lcdb_builders.unit import Block, Unit, digest
@@ -112,15 +112,27 @@ class Journal(Blocks):
         proposal
             Block lengths to store if none are stored yet; by default the whole unit is one block.
         """
-        # Blocks first, cube second: packing publishes the cube before it removes the blocks.
-        blocks = self.verified(unit)
+        blocks, entry = self._there_is(unit)
         failed = [failure.block for failure in self.failures(unit)]
-        entry = restore(self.root, unit.dataset)
         coverage = Coverage(unit, repetitions, _held(entry, unit))
         for block in (*blocks, *failed):
             coverage.add_block(block)
         lengths = self.lengths(unit, proposal or Lengths(len(unit.sizes), repetitions))
         return coverage.missing(lengths)
+
+    def _there_is(self, unit: Unit) -> tuple[list[Block], Entry | None]:
+        """Return the blocks of a unit and the entry of its dataset's cube; all numbers are in one.
+
+        Salvaging turns slices into blocks, packing turns blocks into slices, and either may happen
+        at this moment: so blocks are looked for between two looks at the cube.
+        """
+        while True:
+            before = restore(self.root, unit.dataset)
+            blocks = self.verified(unit)
+            after = believed(self.root, unit.dataset)
+            gone = before is not None or cube_path(self.root, unit.dataset).exists()
+            if after is not None or not gone:
+                return blocks, after
 
     def scattered(self, blocks: list[Block]) -> list[Block]:
         """Return blocks in an order that starts elsewhere in every process.

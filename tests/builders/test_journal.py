@@ -10,6 +10,7 @@ import threading
 import numpy as np
 import pytest
 from cubes import block_scores, toy_snapshot, toy_units
+from e2e.chaos.fork import Forked
 from lcdb_builders import lease as leases
 from lcdb_builders.blockfile import BlockFile
 from lcdb_builders.environment import environment
@@ -284,11 +285,7 @@ def test_a_stale_lease_is_taken_over_and_its_owner_can_tell(tmp_path):
 
 def test_the_lease_of_a_dead_process_is_taken_at_once(tmp_path):
     path = tmp_path / "a.lease"
-    child = os.fork()
-    if child == 0:
-        Lease.take(path)
-        os._exit(0)
-    os.waitpid(child, 0)
+    assert Forked(lambda: Lease.take(path) and None).wait() == 0
     assert path.exists() and Lease.take(path) is not None
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
 import resource
 import signal
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import numpy as np
 import pytest
 from counts import counts
 from cubes import block_scores, toy_scores, toy_snapshot, toy_units, write_cube
+from e2e.chaos.fork import Forked, outcome
 from e2e.chaos.memory import in_memory
 from lcdb_builders.cube import read_contents, read_values, unit_variables
 from lcdb_builders.environment import environment
@@ -318,25 +317,13 @@ def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path, state):
 
 def pack_with_limit(root, units, limit) -> str:
     """Return the name of the error with which packing ends where files cannot be longer."""
-    reader, writer = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        try:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-            pack(root, SNAPSHOT, units, R)
-            os.write(writer, b"nothing")
-        except BaseException as error:
-            os.write(writer, type(error).__name__.encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert code == 0, f"it crashed with {code}"
-    with os.fdopen(reader, "rb") as pipe:
-        return pipe.read().decode()
+
+    def work() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        pack(root, SNAPSHOT, units, R)
+
+    return outcome(work)
 
 
 # -- memory ----------------------------------------------------------------------------------------
@@ -365,18 +352,9 @@ def compute_for(root, units, repetitions) -> None:
 
 def in_process(work) -> float:
     """Do work in a process of its own and return the most memory that it had, in MB."""
-    reader, writer = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        try:
-            work()
-            most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            os.write(writer, str(most).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    os.waitpid(child, 0)
-    with os.fdopen(reader, "rb") as pipe:
-        return float(pipe.read())
+
+    def measured() -> float:
+        work()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+    return Forked(measured).result()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
@@ -15,6 +13,7 @@ import numpy as np
 import pytest
 from counts import counts
 from cubes import toy_scores
+from e2e.chaos.fork import Forked
 from e2e.chaos.memory import in_memory
 from e2e.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, compute
 from lcdb_builders import snapshot
@@ -94,20 +93,6 @@ def damage(root: Path, kind: str, draw: random.Random) -> Path:
     return path
 
 
-def in_child(check: Callable[[], bool]) -> bool:
-    """Return what a check says, in a process that may crash or hang over it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        signal.alarm(20)
-        try:
-            os._exit(0 if check() else 1)
-        except BaseException:
-            os._exit(2)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
 def reads_right(path: Path, unit: Unit) -> bool:
     """Return whether plain h5py finds a unit's scores where they were put."""
     expected = toy_scores(unit, unit.sizes, range(REPETITIONS))
@@ -119,10 +104,16 @@ def reads_right(path: Path, unit: Unit) -> bool:
     return True
 
 
+def survives(path: Path, unit: Unit) -> bool:
+    """Return whether a unit can be read, in a process that may crash or hang over it."""
+    child = Forked(lambda: reads_right(path, unit), quiet=True)
+    return child.wait(seconds=20) == 0 and child.result()
+
+
 def cells_hit(root: Path, path: Path) -> int:
     """Return how many cells a damaged file costs, found out without the checks of lcdb."""
     if path == cube_path(root, SNAPSHOT.id):
-        hit = [u for u in PACKED if not in_child(lambda u=u: reads_right(path, u))]
+        hit = [u for u in PACKED if not survives(path, u)]
         return sum(len(unit.sizes) * REPETITIONS for unit in hit)
     if path.suffix == ".block":
         blocks = [b for unit in UNITS for b in Journal(root).find(unit)]

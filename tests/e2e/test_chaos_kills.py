@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from counts import counts
+from e2e.chaos.fork import Forked
 from e2e.chaos.kills import kill_and_restart
-from e2e.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, Forked, build, compute, start
+from e2e.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, build, compute, start
 from lcdb_builders import disk, lease
 from lcdb_builders.lease import locked
 from lcdb_builders.manifest import believed

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+from e2e.chaos.fork import Forked
 from lcdb_builders import disk
 
 __all__ = ["DIED", "changes", "run_until"]
@@ -37,26 +37,17 @@ def run_until(work: Callable[[], object], step: int) -> int:
     int
         `DIED`, 0 if it came to its end before, 1 if it raised.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # leases have a thread; it holds no lock
-        child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            left = step
 
-            def die(when: str, what: str, path: Path) -> None:
-                nonlocal left
-                if left == 0:
-                    os._exit(DIED)
-                left -= 1
+    def mortal() -> None:
+        left = step
 
-            disk.hook = die
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
+        def die(when: str, what: str, path: Path) -> None:
+            nonlocal left
+            if left == 0:
+                os._exit(DIED)
+            left -= 1
+
+        disk.hook = die
+        work()
+
+    return Forked(mortal).wait()

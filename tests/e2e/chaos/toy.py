@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import signal
 import time
-import traceback
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from cubes import block_scores, toy_snapshot, toy_units
-from lcdb_builders import disk
+from e2e.chaos.fork import Forked
 from lcdb_builders.environment import environment
 from lcdb_builders.journal import Journal, Lengths
 from lcdb_builders.pack import pack
@@ -25,7 +20,6 @@ __all__ = [
     "REPETITIONS",
     "SNAPSHOT",
     "UNITS",
-    "Forked",
     "build",
     "compute",
     "start",
@@ -92,55 +86,6 @@ def build(
 def of(learners: Sequence[str]) -> list[Unit]:
     """Return the units of some learners, those of the draws included."""
     return [unit for unit in UNITS if unit.learner in (*learners, DRAWS)]
-
-
-class Forked:
-    """A function at work in a process of its own, which starts at once: it imports nothing anew."""
-
-    def __init__(self, work: Callable[[], object]) -> None:
-        reader, writer = os.pipe()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # threads of leases hold no lock
-            self.pid = os.fork()
-        if self.pid == 0:
-            code = 1
-            try:
-                os.close(reader)
-                disk.hook = None
-                result = work()
-                os.write(writer, json.dumps(result).encode())
-                code = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(code)
-        os.close(writer)
-        self._reader = reader
-        self.code: int | None = None
-
-    def poll(self) -> int | None:
-        """Return the exit code, or None while it runs."""
-        if self.code is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.code = os.waitstatus_to_exitcode(status)
-        return self.code
-
-    def kill(self) -> None:
-        """End it with SIGKILL, as a machine that runs out of memory does."""
-        if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
-            _, status = os.waitpid(self.pid, 0)
-            self.code = os.waitstatus_to_exitcode(status)
-
-    def result(self) -> dict[str, int]:
-        """Wait for the end and return what the work returned."""
-        while self.poll() is None:
-            time.sleep(0.01)
-        with os.fdopen(self._reader, "rb") as pipe:
-            text = pipe.read()
-        assert self.code == 0, f"a builder ended with {self.code}"
-        return json.loads(text)
 
 
 def start(root: Path, learners: Sequence[str], draw: random.Random) -> Forked:
