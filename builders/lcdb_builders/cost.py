@@ -38,8 +38,10 @@ ROUND = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
 BYTES_PER_CELL = {"default": 11.0, "tuned": 14.0, DRAWS: 0.3}
 
 # Microseconds of one core per cell, as a sum of terms times n (training rows), t (test rows),
-# d (features), k (classes) and o (one-vs-rest problems: k, or 1 for two classes). Least squares
-# over eight datasets (N = 150 to 4970), eight sizes each, both kinds of draws, two splits.
+# d (features), k (classes) and o (one-vs-rest problems: k, or 1 for two classes).
+# `reference`: least squares over eight datasets (N = 150 to 4970), eight sizes each, both kinds of
+# draws, two splits. `kernel`: over prototypes of the kernels on three datasets, within a factor of
+# three.
 Terms = Mapping[str, float]
 MEASURED: Mapping[str, Mapping[str, Terms]] = {
     "reference": {
@@ -55,7 +57,21 @@ MEASURED: Mapping[str, Mapping[str, Terms]] = {
         "ADAB": {"k": 1500, "n": 8.0, "nd": 2.7, "tk": 0.2},
         DRAWS: {"": 12, "n": 0.1},
     },
+    "kernel": {
+        "NMC": {"tk": 0.014, "nd": 0.0001, "tdk": 0.0007},
+        "LDC": {"": 0.26, "tk": 0.014, "tdk": 0.0009},
+        "QDC": {"tk": 0.019, "tdk": 0.0004, "nd": 0.0006},
+        "NNC": {"": 0.04, "t": 0.0007, "n": 0.0005},
+        "LREG": {"": 4.8, "ndo": 0.0018, "tk": 0.013, "tdo": 0.0009},
+        "LSVC": {"": 1.9, "tk": 0.011, "tdo": 0.0015},
+        "GSVC": {"": 2.8, "tn": 0.0005, "nno": 0.0003, "tk": 0.008},
+        "DT": {"nd": 0.045},
+        "RFOR": {"nd": 0.16, "tk": 0.15},
+        "ADAB": {"nd": 0.024, "n": 1.3, "tk": 0.33},
+    },
 }
+# What a tuned cell costs, in untuned ones: kernels share work between the values of a grid.
+TUNED = {"kernel": 12.0}
 # A scikit-learn class that nothing is known of.
 UNKNOWN: Terms = {"": 3000, "nd": 1.0, "tk": 0.3}
 # Parameters that cost is proportional to, and the values it was measured at.
@@ -107,7 +123,8 @@ def cell_seconds(unit: Unit, dataset: Subject) -> np.ndarray:
         total *= unit.parameters.get(name, measured) / measured
     if unit.tuning == "tuned":
         # One fit per value of the grid, and up to one more per metric on all rows.
-        total *= len(json.loads(unit.tuning_rule)["grid"]) + 2
+        naive = len(json.loads(unit.tuning_rule)["grid"]) + 2.0
+        total *= TUNED.get(unit.implementation.partition("-")[0], naive)
     return total * 1e-6
 
 

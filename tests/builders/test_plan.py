@@ -1,7 +1,10 @@
 """Plans: what a file means, and how a wrong one is answered."""
 
 import json
+import re
 import textwrap
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -261,3 +264,17 @@ def test_a_file_that_is_no_toml(tmp_path, text, told):
 def test_a_plan_that_is_nowhere(name, tmp_path):
     with pytest.raises(NotFoundError):
         load_plan(name)
+
+
+def page_blocks():
+    page = (Path(__file__).parents[2] / "docs" / "plans.md").read_text()
+    return re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+
+
+def test_the_page_about_plans_shows_plans():
+    first, *others = (tomllib.loads(text) for text in page_blocks())
+    assert len(others) == 3
+    for content in (first, *others):
+        plan_learners(load_plan(content))
+    defaults = load_plan({"datasets": [61, 11], "learners": first["learners"]})
+    assert load_plan(first).content == defaults.content | {"title": first["title"], "seed": 2026}

@@ -34,6 +34,8 @@ IN_FLIGHT = 2
 LOOKS = (0.5, 10.0)
 # How often a task comes back whose dask workers died; each time several of them did.
 WORKER_DEATHS = 3
+# Failures that are told one by one.
+FAILURES_TOLD = 5
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,6 @@ class Tally:
     duplicates: int = 0
     elsewhere: int = 0
     failed: int = 0
-    timed_out: int = 0
 
 
 @dataclass
@@ -244,9 +245,14 @@ class Engine:
     def _fail(self, job: Job, status: Literal["failed", "timed_out"], reason: str) -> None:
         for block in job.blocks:
             self.journal.fail(block, status, reason, environment())
-            self.progress.tell(f"{status} {block.unit.label}, {block.name}: {reason}")
-        count = getattr(self.tally, status)
-        setattr(self.tally, status, count + len(job.blocks))
+        self.tally.failed += len(job.blocks)
+        if self.tally.failed <= FAILURES_TOLD:
+            where = f"n {job.block.sizes[0]} to {job.block.sizes[-1]}"
+            self.progress.tell(
+                f"{status.replace('_', ' ')}: {job.block.unit.label}, {where}: {reason}"
+            )
+        elif self.tally.failed - len(job.blocks) <= FAILURES_TOLD:
+            self.progress.tell("more blocks fail; 'lcdb status' names them all")
 
     def _advance(self, job: Job) -> None:
         self.progress.advance(self.costs(job), job.cells)
