@@ -32,6 +32,8 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml
 demo: $(VENV)/.demo
 	$(BIN)/lcdb build demo --out $(DEMO)
 	$(BIN)/lcdb info $(DEMO)
+	$(BIN)/lcdb tables $(DEMO) --table 1 --table text --view duplicate_seeds
+	$(BIN)/lcdb plot $(DEMO) --figure 1a --dataset 61 --out $(DEMO)/quantiles.svg
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
