@@ -37,8 +37,9 @@ def _compare_all(chosen, others):
         second = 0
         for j in range(len(others)):
             x = others[j]
-            first += (x < a) + (x <= a) + (x < b) + (x <= b)
-            second += (x < c) + (x <= c) + (x < d) + (x <= d)
+            # From left to right: in plain Python two of NumPy's bools would add up to True.
+            first = first + (x < a) + (x <= a) + (x < b) + (x <= b)
+            second = second + (x < c) + (x <= c) + (x < d) + (x <= d)
         won += first + second
         i += 4
     while i < len(chosen):
@@ -46,7 +47,7 @@ def _compare_all(chosen, others):
         first = 0
         for j in range(len(others)):
             x = others[j]
-            first += (x < a) + (x <= a)
+            first = first + (x < a) + (x <= a)
         won += first
         i += 1
     return won
@@ -63,7 +64,7 @@ def _find_buckets(values, splitters, bucket):
         e = splitters[group + 4]
         for i in range(len(values)):
             x = values[i]
-            passed = (x >= a) + (x >= b) + (x >= c) + (x >= d) + (x >= e)
+            passed = 0 + (x >= a) + (x >= b) + (x >= c) + (x >= d) + (x >= e)
             bucket[i] = passed if group == 0 else bucket[i] + passed
 
 
