@@ -2,21 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from lcdb_builders.learners.base import Parameter
+import numpy as np
+
+from lcdb_builders.curves import reference_block
+from lcdb_builders.kernels import linear as kernels
+from lcdb_builders.kernels.scaling import hinge_penalty, logistic_penalty, scaled
+from lcdb_builders.learners.base import Parameter, Scores
+from lcdb_builders.learners.batch import columns_of, empty_values, scores_by_split, task_of
 from lcdb_builders.learners.builtin import WEIGHTS, BuiltinLearner
 from lcdb_builders.reference import linear as reference
 from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.unit import Block
 
 __all__ = ["LREG", "LSVC"]
 
+_NO_DECISIONS = np.empty((0, 0, 0, 0))
 
-class LREG(BuiltinLearner):
+
+class _Linear(BuiltinLearner):
+    """What both share: a block of scaled features for the kernel."""
+
+    implementation = "kernel-1"
+    kind: ClassVar[int]
+
+    @abstractmethod
+    def problem(
+        self, params: Mapping[str, Any], mean: np.ndarray, scale: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        """Return the penalty in scaled coordinates and the price of the loss."""
+
+    def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
+        """Return the scores of a block by split."""
+        if block.unit.tuning != "default":
+            return reference_block(self, snapshot, block, splits)
+        return scores_by_split(self.values(snapshot, block, splits, _NO_DECISIONS), splits)
+
+    def values(
+        self, snapshot: Snapshot, block: Block, splits: Sequence[str], decisions: np.ndarray
+    ) -> np.ndarray:
+        """Return what the kernel fills; also fills `decisions`, if they are of any size."""
+        values = empty_values(block, splits)
+        Z, mean, scale = scaled(snapshot.X)
+        columns = columns_of(snapshot, block, splits)
+        kernels.linear_block(
+            self.kind,
+            task_of(snapshot, block)._replace(X=Z),
+            columns._replace(XT=np.ascontiguousarray(Z[columns.rows].T)),
+            *self.problem(block.unit.parameters, mean, scale),
+            values,
+            decisions,
+        )
+        return values
+
+
+class LREG(_Linear):
     """Logistic regression."""
 
     name = "LREG"
+    kind = kernels.LREG
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "ridge": Parameter(1e-4, float, 1e-12, 1e12, "half of it times the squared weights is paid")
     }
@@ -27,11 +74,18 @@ class LREG(BuiltinLearner):
         """Return an unfitted logistic regression."""
         return reference.LREG(**params)
 
+    def problem(
+        self, params: Mapping[str, Any], mean: np.ndarray, scale: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        """Return the penalty in scaled coordinates and 1."""
+        return logistic_penalty(scale, params["ridge"]), 1.0
 
-class LSVC(BuiltinLearner):
+
+class LSVC(_Linear):
     """Linear support vector classifier with squared hinge loss."""
 
     name = "LSVC"
+    kind = kernels.LSVC
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "C": Parameter(1.0, float, 1e-12, 1e12, "price of a row's squared hinge loss")
     }
@@ -41,3 +95,9 @@ class LSVC(BuiltinLearner):
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted linear support vector classifier."""
         return reference.LSVC(**params)
+
+    def problem(
+        self, params: Mapping[str, Any], mean: np.ndarray, scale: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        """Return the penalty in scaled coordinates and C."""
+        return hinge_penalty(mean, scale), params["C"]

@@ -1,0 +1,237 @@
+"""Blocks of LREG and LSVC: the optimum of every cell, and the metrics that follow from it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from counts import counts
+from lcdb_builders.kernels.layout import draw
+from lcdb_builders.learners.batch import task_of
+from lcdb_builders.learners.linear import LREG, LSVC
+from onevsrest import (
+    FILES,
+    SAMPLINGS,
+    block_of,
+    cells,
+    dataset,
+    fitted,
+    log_scores,
+    numbers,
+    snapshot_of,
+    spread_of,
+)
+from oracles import linear as oracle
+from oracles.metrics import area_bounds
+from problems import KINDS, problem
+
+CASES = [
+    pytest.param(learner, {name: value}, id=f"{learner.name}-{name}={value}")
+    for learner, name, value in (
+        (LREG(), "ridge", 1e-4),
+        (LREG(), "ridge", 1e-1),
+        (LSVC(), "C", 1.0),
+        (LSVC(), "C", 1e-3),
+    )
+]
+BOTH = [pytest.param(learner, id=learner.name) for learner in (LREG(), LSVC())]
+SPLITS = ("fixed", "varying")
+
+
+def signs(y):
+    """The binary problems of a multi-class one; a single one for two classes."""
+    classes = np.unique(y)[1:] if len(np.unique(y)) == 2 else np.unique(y)
+    return [np.where(y == c, 1.0, -1.0) for c in classes]
+
+
+def optimum(learner, params, X, y, test):
+    """Decision values at the optimum, in extended precision."""
+    ones = np.ones(X.shape[1])
+    if learner.name == "LREG":
+        loss, penalty = oracle.logistic, np.append(params["ridge"] * ones, 0)
+    else:
+        loss, penalty = oracle.squared_hinge(params["C"]), np.append(ones, 1)
+    found = [oracle.minimise(X, sign, loss, penalty) for sign in signs(y)]
+    return np.array([test @ at[:-1] + at[-1] for at in found], float).T
+
+
+def distance(found, right):
+    """Largest |Δf| / (1 + |f|)."""
+    return (np.abs(found - right) / (1 + np.abs(right))).max() if right.size else 0.0
+
+
+def close_calls(scores, tolerance):
+    """Rows whose two best scores are closer than the tolerance."""
+    best = np.sort(scores, axis=1)
+    return best[:, -1] - best[:, -2] <= tolerance * (1 + np.abs(best[:, -1]))
+
+
+def check_metrics(cell, y, classes):
+    """The five numbers follow from the decisions."""
+    scores = log_scores(fitted(cell), cell.classes, classes)
+    expected = numbers(y[cell.test], scores)
+    if abs(cell.values[1] - expected[1]) > 1e-12:  # log-odds that differ in the last bits
+        low, high = area_bounds(scores.tolist(), y[cell.test].tolist(), 1e-12)
+        assert low <= cell.values[1] <= high
+        expected[1] = cell.values[1]
+    np.testing.assert_allclose(cell.values, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("learner", "params"), CASES)
+@pytest.mark.parametrize("id", FILES)
+def test_real_data(id, learner, params, data_folder):
+    """Every cell is the reference's, to the tolerance of the contract."""
+    snapshot = dataset(data_folder, id)
+    tolerance = 1e-2 if id == "1063" else 1e-5
+    sizes = spread_of(snapshot.X, snapshot.rows)[:: counts(4, 1)]
+    for sampling in SAMPLINGS:
+        for split in SPLITS:
+            block = block_of(learner, snapshot, sampling, split, sizes, 0, counts(1, 5), **params)
+            for cell in cells(learner, snapshot, block):
+                X, y, test = snapshot.X[cell.train], snapshot.y[cell.train], snapshot.X[cell.test]
+                check_metrics(cell, snapshot.y, snapshot.classes)
+                if len(cell.classes) == 1:
+                    continue
+                model = learner.estimator(snapshot, params).fit(X, y)
+                right = model.decision_function(test).reshape(len(test), -1)
+                assert distance(fitted(cell), right) <= tolerance, (sampling, split, cell.n)
+                scores = log_scores(fitted(cell), cell.classes, snapshot.classes)
+                same = scores.argmax(axis=1) == model.predict(test)
+                assert (same | close_calls(scores, 2 * tolerance)).all()
+
+
+@pytest.mark.parametrize(("learner", "params"), CASES)
+@pytest.mark.parametrize("classes", [2, 3, 5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_generated_data(kind, classes, learner, params):
+    """Every cell is the optimum in extended precision, whatever is wrong with the data."""
+    for seed in range(counts(1, 8)):
+        X, y, _ = problem(kind, seed, classes)
+        if len(y) < 5:
+            X, y = np.tile(X, (3, 1)), np.tile(y, 3)
+        snapshot = snapshot_of(X, y)
+        m = len(y) * 7 // 10
+        for sampling in SAMPLINGS:
+            block = block_of(
+                learner, snapshot, sampling, SPLITS[seed % 2], range(1, m + 1, 2), 0, 1, **params
+            )
+            for cell in cells(learner, snapshot, block):
+                check_metrics(cell, snapshot.y, snapshot.classes)
+                if len(cell.classes) > 1:
+                    right = optimum(learner, params, X[cell.train], y[cell.train], X[cell.test])
+                    assert distance(fitted(cell), right) <= 1e-6, (sampling, cell.n)
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_fixed_and_pool_come_from_one_fit(learner):
+    X, y, _ = problem("ordinary", 4, 3)
+    snapshot = snapshot_of(X, y)
+    sizes = range(1, len(y) * 7 // 10 + 1)
+    for sampling in SAMPLINGS:
+        block = block_of(learner, snapshot, sampling, "fixed", sizes, 2, 5)
+        both = learner.block(snapshot, block, ("fixed", "pool"))
+        for split in ("fixed", "pool"):
+            alone = learner.block(snapshot, block.with_split(split), (split,))[split]
+            for name, values in alone.items():
+                np.testing.assert_array_equal(both[split][name], values)
+
+
+@pytest.mark.parametrize("learner", BOTH)
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_a_batch_is_its_cells(learner, sampling, split):
+    """Repetitions do not know of each other, nor do the sizes of fresh draws."""
+    X, y, _ = problem("ordinary", 11, 3)
+    snapshot = snapshot_of(X, y)
+    sizes = [2, 3, 7, 8, 14]
+
+    def run(sizes, first, stop):
+        block = block_of(learner, snapshot, sampling, split, sizes, first, stop)
+        return learner.block(snapshot, block, (split,))[split]
+
+    whole = run(sizes, 3, 9)
+    for name, values in run(sizes, 5, 7).items():
+        np.testing.assert_array_equal(values, whole[name][:, 2:4])
+    some = run(sizes[1::2], 3, 9)
+    for name, values in some.items():
+        if sampling == "additive":
+            np.testing.assert_allclose(values, whole[name][1::2], rtol=1e-5)
+        else:
+            np.testing.assert_array_equal(values, whole[name][1::2])
+
+
+@pytest.mark.parametrize("learner", BOTH)
+def test_long_steps_of_n(learner):
+    """A list of sizes with gaps: rows that join at once, classes that come and stay away."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(90, 3))
+    y = np.where(rng.uniform(size=90) < 0.1, rng.integers(1, 4, 90), 0)
+    y[:4] = range(4)
+    snapshot = snapshot_of(X, y)
+    for sizes in ([1, 3, 4, 5, 6, 11, 30, 31, 60, 63], [50], [2, 63]):
+        block = block_of(learner, snapshot, "additive", "fixed", sizes, 0, counts(4, 40))
+        for cell in cells(learner, snapshot, block):
+            check_metrics(cell, snapshot.y, snapshot.classes)
+            if len(cell.classes) > 1:
+                model = learner.estimator(snapshot, {}).fit(X[cell.train], y[cell.train])
+                right = model.decision_function(X[cell.test]).reshape(len(cell.test), -1)
+                assert distance(fitted(cell), right) <= 1e-6
+
+
+def test_copies_of_a_row_tie():
+    """A test row decides the same wherever it stands, so copies of it tie in every metric."""
+    rng = np.random.default_rng(8)
+    X = np.repeat(rng.normal(size=(30, 7)), 4, axis=0)
+    y = rng.integers(0, 3, len(X))
+    snapshot = snapshot_of(X, y)
+    for learner in (LREG(), LSVC()):
+        for sampling in SAMPLINGS:
+            block = block_of(learner, snapshot, sampling, "varying", [20, 47])
+            for cell in cells(learner, snapshot, block):
+                found = {}
+                for row, f in zip(cell.test, fitted(cell), strict=True):
+                    assert (found.setdefault(row // 4, f) == f).all()
+
+
+def test_additive_order_is_that_of_the_draws():
+    """What the tests above take for granted about the columns of additive blocks."""
+    X, y, _ = problem("ordinary", 1, 2)
+    snapshot = snapshot_of(X, y)
+    block = block_of(LREG(), snapshot, "additive", "varying", [5])
+    order = np.empty(len(y), np.int64)
+    draw(task_of(snapshot, block), 0, 0, order)
+    assert (order[:5] == block.unit.draws(len(y)).train(5, 0)).all()
+    assert (np.sort(order) == np.arange(len(y))).all()
+
+
+PLAIN = """
+from builders.test_kernels_linear import small_blocks
+for values in small_blocks():
+    print(*values.ravel().tolist())
+"""
+
+
+def small_blocks():
+    X = [[0.0, 1], [1, 3], [2, 2], [3, 1], [4, 5], [5, 2], [1, 1], [2, 5], [0, 4], [3, 3]]
+    snapshot = snapshot_of(np.array(X), [0, 0, 1, 2, 1, 2, 0, 1, 0, 2])
+    for learner in (LREG(), LSVC()):
+        for sampling in ("additive", "bootstrap"):
+            block = block_of(learner, snapshot, sampling, "varying", [1, 4, 6])
+            yield from learner.block(snapshot, block, ("varying",))["varying"].values()
+
+
+def test_plain_python_gives_the_same_numbers():
+    """Kernels that are not compiled: what coverage and debuggers see."""
+    run = subprocess.run(
+        [sys.executable, "-c", PLAIN],
+        env=dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=str(Path(__file__).parents[1])),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    compiled = np.concatenate([values.ravel() for values in small_blocks()])
+    np.testing.assert_allclose(np.array(run.stdout.split(), float), compiled, rtol=1e-5)
