@@ -63,16 +63,16 @@ def test_the_same_bytes_whatever_the_workers_and_the_order(
 
 
 def test_learners_one_after_the_other(tmp_path, at_once):
-    first = lcdb_builders.build(PLAN, tmp_path, workers=2, learners=["DT"])
+    first = lcdb_builders.build(PLAN, tmp_path, workers=1, learners=["DT"])
     assert first.computed == 2 * 2 * 2
     with lcdb.open(tmp_path) as database:
         assert list(database["iris"]["learner"].values) == ["NMC", "DT"]
     status = {curve.unit.learner: curve.status for curve in overview(tmp_path).curves}
     assert status == {"NMC": "not_built", "DT": "complete"}
-    second = lcdb_builders.build(PLAN, tmp_path, workers=2)
+    second = lcdb_builders.build(PLAN, tmp_path, workers=1)
     assert second.computed == 2 * 2
     assert second.cubes["61"].sha256 == at_once
-    third = lcdb_builders.build(PLAN, tmp_path, workers=2)
+    third = lcdb_builders.build(PLAN, tmp_path, workers=1)
     assert third.computed == 0
     assert not third.cubes["61"].written
 
@@ -89,9 +89,9 @@ def test_a_plan_grows(tmp_path):
     ]
     for change, new in steps:
         grown |= change
-        report = lcdb_builders.build(grown, tmp_path, workers=2)
+        report = lcdb_builders.build(grown, tmp_path, workers=1)
         assert report.computed == new, change
-    whole = lcdb_builders.build(grown, tmp_path / "whole", workers=2)
+    whole = lcdb_builders.build(grown, tmp_path / "whole", workers=1)
     assert whole.computed == 2 * 2 * 2 * (2 + 1)
     for dataset, cube in whole.cubes.items():
         assert report.cubes[dataset].sha256 == cube.sha256
@@ -126,7 +126,7 @@ def test_blocks_fail_and_time_out_and_all_others_are_built(tmp_path):
     plan = strange("Hangs")
     plan["learners"]["Raises"] = {"estimator": "estimators.Raises"}
     with pytest.raises(FailedBlocksError) as caught:
-        lcdb_builders.build(plan, tmp_path, workers=2, timeout=3, allow_import=True)
+        lcdb_builders.build(plan, tmp_path, workers=1, timeout=3, allow_import=True)
     assert caught.value.exit_code == 3
     assert "1 failed" in str(caught.value) and "1 timed out" in str(caught.value)
     curves = {curve.unit.learner: curve for curve in overview(tmp_path).curves}
@@ -171,12 +171,12 @@ def test_a_mixed_file_is_a_dataset(tmp_path):
         "sizes = { log = 4 }\nrepetitions = 5\n"
     )
     root = tmp_path / "database"
-    report = lcdb_builders.build(plan, root, workers=2)
+    report = lcdb_builders.build(plan, root, workers=1)
     assert set(report.cubes["mixed"].statuses.values()) == {"complete"}
     with lcdb.open(root) as database:
         cube = database["mixed"]
         assert cube.attrs["n_classes"] == 7
         assert cube.attrs["imputed_cells"] == 9 + 12
     (tmp_path / "mixed.csv").unlink()
-    again = lcdb_builders.build(plan, root, workers=2)
+    again = lcdb_builders.build(plan, root, workers=1)
     assert again.computed == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import faulthandler
@@ -22,7 +23,7 @@ from lcdb.errors import (
     NotFoundError,
     StorageError,
 )
-from lcdb_builders.run.tasks import TASKS
+from lcdb_builders.run.tasks import PREPARE, TASKS
 
 __all__ = ["main"]
 
@@ -86,6 +87,12 @@ def main(parent: int) -> None:
             request = json.loads(lines.pop(0))
         os.ftruncate(2, 0)
         os.lseek(2, 0, os.SEEK_SET)
+        # What is imported or compiled for the first time is not the task's fault.
+        if request["task"] in PREPARE:
+            with contextlib.suppress(Exception):  # the task will meet it again
+                PREPARE[request["task"]](**request["arguments"])
+        answers.write("{}\n")
+        answers.flush()
         if request["timeout"] is not None:
             # A thread in C: it needs no GIL, says where the task hangs, and ends the process.
             faulthandler.dump_traceback_later(request["timeout"], exit=True)

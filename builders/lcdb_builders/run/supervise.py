@@ -31,6 +31,8 @@ Status = Literal["complete", "failed", "timed_out", "stopped", "error"]
 ATTEMPTS = 3
 # The child ends itself at the time limit and says where it was; this much later it is killed.
 GRACE = 10.0
+# Compiling takes a minute or two, once on every machine; much more of it is a hang.
+PREPARATION = 1800.0
 
 
 @dataclass(frozen=True)
@@ -127,11 +129,14 @@ class Child:
         """Return the child's answer, or None if it died or its time is over."""
         process = self._started()
         assert process.stdin is not None and process.stdout is not None
-        deadline = None if timeout is None else time.monotonic() + timeout + GRACE
+        lines = _Lines(process.stdout.fileno())
         try:
             process.stdin.write(request)
             process.stdin.flush()
-            return _read_line(process.stdout.fileno(), deadline)
+            # First it says that it has everything imported and compiled: no time of the task's.
+            if lines.next(time.monotonic() + PREPARATION) is None:
+                return None
+            return lines.next(None if timeout is None else time.monotonic() + timeout + GRACE)
         except OSError:
             return None
 
@@ -196,18 +201,24 @@ class Child:
         self.close()
 
 
-def _read_line(fd: int, deadline: float | None) -> bytes | None:
-    line = bytearray()
-    while not line.endswith(b"\n"):
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        ready, _, _ = select.select([fd], [], [], left)
-        if not ready:
-            return None
-        received = os.read(fd, 65536)
-        if not received:
-            return None
-        line += received
-    return bytes(line)
+class _Lines:
+    """Lines from a pipe, with a deadline each."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._received = b""
+
+    def next(self, deadline: float | None) -> bytes | None:
+        """Return the next line; None if the pipe ends first, or the time."""
+        while b"\n" not in self._received:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready, _, _ = select.select([self._fd], [], [], left)
+            received = os.read(self._fd, 65536) if ready else b""
+            if not received:
+                return None
+            self._received += received
+        line, _, self._received = self._received.partition(b"\n")
+        return line
 
 
 def _ended_itself(code: int, printed: str) -> bool:

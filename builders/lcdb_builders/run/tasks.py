@@ -16,7 +16,7 @@ from lcdb_builders.journal import Journal
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import DRAWS, Block
 
-__all__ = ["TASKS", "block_from_json", "block_to_json", "compute", "pack", "ready"]
+__all__ = ["PREPARE", "TASKS", "block_from_json", "block_to_json", "compute", "pack", "ready"]
 
 
 def ready() -> int:
@@ -63,7 +63,6 @@ def compute(
     allow_import
         Allow estimators from elsewhere than scikit-learn.
     """
-    # Imported where it is needed: a process that packs shall not wait for scikit-learn.
     from lcdb_builders.curves import draws_block
     from lcdb_builders.learners import registry
 
@@ -114,4 +113,27 @@ def pack(
     }
 
 
+_compiled: set[tuple[str, str, str, str]] = set()
+
+
+def prepare(root: str, block: Mapping[str, Any], splits: Sequence[str], allow_import: bool) -> None:
+    """Import what computes, and have its kernels compiled: by one cell that nobody sees.
+
+    Compiling may take longer than computing, once on every machine; the time of a block begins
+    after it.
+    """
+    import lcdb_builders.curves  # noqa: F401
+    from lcdb_builders.learners import registry
+
+    here = block_from_json(block)
+    unit = here.unit
+    kind = (unit.learner, unit.sampling, unit.split, unit.tuning)
+    if unit.implementation.startswith("kernel-") and kind not in _compiled:
+        _compiled.add(kind)
+        one = Block(unit, here.sizes[:1], here.first, here.first + 1)
+        snapshot = _snapshot(root, unit.dataset, unit.dataset_sha256)
+        registry.for_unit(unit).block(snapshot, one, tuple(splits))
+
+
+PREPARE: dict[str, Callable[..., None]] = {"compute": prepare}
 TASKS: dict[str, Callable[..., Any]] = {"compute": compute, "pack": pack, "ready": ready}
