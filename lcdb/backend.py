@@ -92,7 +92,17 @@ class _Array(BackendArray):
             msg = f"{self.path} was replaced by a cube of another plan: open the database again"
             raise StaleError(msg)
         dataset = file[self.name]
+        lengths = [_length(one, size) for one, size in zip(key, self.shape, strict=True)]
+        if 0 in lengths:  # h5py cannot select nothing along one dim and a list along another
+            return np.empty([n for n in lengths if n is not None], self.dtype)
         return dataset.asstr()[key] if self.is_text else dataset[key]
+
+
+def _length(key: Any, size: int) -> int | None:
+    """Return how many elements a key selects of a dim; None for a number, whose dim goes."""
+    if isinstance(key, slice):
+        return len(range(*key.indices(size)))
+    return len(key) if isinstance(key, np.ndarray) else None
 
 
 def _dims(dataset: h5py.Dataset) -> tuple[str, ...]:

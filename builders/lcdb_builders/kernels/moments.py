@@ -89,11 +89,12 @@ def add_row(roots, moments, x, c):
     root = math.sqrt(count / (count + 1.0))
     differs = False
     for j in range(d):
-        deviation = root * (x[j] - mean[j])
+        apart = x[j] - base[j]
+        deviation = root * (apart - offset[j] / count)
         differs |= deviation != 0.0
         row[j] = deviation
         moments.within[j] += deviation * deviation
-        offset[j] += x[j] - base[j]
+        offset[j] += apart
         mean[j] = base[j] + offset[j] / (count + 1.0)
     if differs:
         moments.distinct[c] = True

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
+from lcdb_builders.kernels import gaussian as kernels
+from lcdb_builders.kernels.gaussian_block import gaussian_block
+from lcdb_builders.kernels.layout import Columns, Task
 from lcdb_builders.learners.base import Parameter
-from lcdb_builders.learners.builtin import WEIGHTS, BuiltinLearner
+from lcdb_builders.learners.batch import KernelLearner
+from lcdb_builders.learners.builtin import WEIGHTS
 from lcdb_builders.reference import gaussian as reference
 from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.unit import Block
 
 __all__ = ["LDC", "NMC", "QDC"]
 
@@ -17,43 +24,58 @@ _RIDGE = Parameter(
 )
 
 
-class NMC(BuiltinLearner):
+class _Gaussian(KernelLearner):
+    """What the three share: one kernel with one parameter, that which is tuned."""
+
+    kind: ClassVar[int]
+    tuned_parameter: ClassVar[str]
+    grid = WEIGHTS
+
+    def fill(
+        self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
+    ) -> None:
+        """Fill the values of an untuned block."""
+        parameter = float(block.unit.parameters[self.tuned_parameter])
+        gaussian_block(self.kind, parameter, task, columns, values)
+
+
+class NMC(_Gaussian):
     """Nearest mean classifier."""
 
     name = "NMC"
+    kind = kernels.NMC
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "shrinkage": Parameter(
             0.0, float, 0.0, 1e6, "threshold towards the overall mean, in standard errors"
         )
     }
     tuned_parameter = "shrinkage"
-    grid = WEIGHTS
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted nearest mean classifier."""
         return reference.NMC(**params)
 
 
-class LDC(BuiltinLearner):
+class LDC(_Gaussian):
     """Linear discriminant classifier."""
 
     name = "LDC"
+    kind = kernels.LDC
     parameters: ClassVar[Mapping[str, Parameter]] = {"ridge": _RIDGE}
     tuned_parameter = "ridge"
-    grid = WEIGHTS
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted linear discriminant classifier."""
         return reference.LDC(**params)
 
 
-class QDC(BuiltinLearner):
+class QDC(_Gaussian):
     """Quadratic discriminant classifier."""
 
     name = "QDC"
+    kind = kernels.QDC
     parameters: ClassVar[Mapping[str, Parameter]] = {"ridge": _RIDGE}
     tuned_parameter = "ridge"
-    grid = WEIGHTS
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted quadratic discriminant classifier."""

@@ -1,0 +1,164 @@
+"""Scores of Gaussian kernels, number by number, and the factors that they stand on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from counts import counts
+from lcdb_builders.kernels import gaussian, moments, triangles
+from lcdb_builders.kernels.layout import Task, weigh
+from lcdb_builders.reference import gaussian as reference
+from snapshots import GENERATED, REAL, generated, real
+
+KINDS = {"NMC": gaussian.NMC, "LDC": gaussian.LDC, "QDC": gaussian.QDC}
+
+
+def tolerance(parameter):
+    """SPEC's, down to the default ridge; below it the reference is 2e-8 off exact arithmetic."""
+    return 1e-7 if 0 < parameter < 1e-6 else 1e-9
+
+
+def task_of(snapshot):
+    none = np.empty(0, np.int64)
+    y = snapshot.y.astype(np.int64)
+    X = np.array(snapshot.X)
+    return Task(
+        0, np.uint64(0), np.uint64(0), 0, 1, none, np.arange(len(y)), X, y, snapshot.classes
+    )
+
+
+def scores_by_rows(kind, parameter, task, rows):
+    """Scores of all rows of a dataset, the model grown row by row."""
+    d = task.X.shape[1]
+    grown = moments.moments_of(kind, task.classes, d)
+    model = gaussian.model_of(kind, task.classes, d, len(rows))
+    for row in rows:
+        moments.add_row(kind, grown, task.X[row], task.y[row])
+    gaussian.fit_moments(kind, parameter, grown, len(rows), model)
+    return scores_of(kind, model, task)
+
+
+def scores_by_draw(kind, parameter, task, rows):
+    """The same, the model fitted to weighted rows."""
+    d = task.X.shape[1]
+    taken = moments.moments_of(kind, task.classes, d)
+    model = gaussian.model_of(kind, task.classes, d, len(rows))
+    weight, distinct = np.zeros(len(task.y), np.int64), np.empty(len(task.y), np.int64)
+    count = weigh(rows, weight, distinct)
+    n, K = len(rows), task.classes
+    places = (np.empty(K, np.int64), np.empty(K, np.int64), np.empty(n + K * d, np.int64))
+    gaussian.fit_draw(kind, parameter, task, weight, distinct, count, n, taken, places, model)
+    return scores_of(kind, model, task)
+
+
+def scores_of(kind, model, task):
+    XT = np.ascontiguousarray(task.X.T)
+    scores = np.full((task.classes, len(task.y)), -np.inf)
+    gaussian.score_columns(kind, model, XT, 0, len(task.y), scores)
+    return scores.T
+
+
+def relative(scores, right):
+    """Largest error of a row's scores, relative to the largest of them."""
+    return (np.abs(scores - right).max(axis=1) / (1 + np.abs(right).max(axis=1))).max()
+
+
+def check(snapshot, name, parameter, sizes, seed):
+    rng = np.random.default_rng(seed)
+    task, kind, compared = task_of(snapshot), KINDS[name], 0
+    for n in sizes:
+        for replace in (False, True):
+            rows = rng.choice(len(task.y), n, replace=replace)
+            present = np.unique(task.y[rows])
+            if len(present) == 1:
+                continue
+            model = getattr(reference, name)(parameter).fit(task.X[rows], task.y[rows])
+            right = model.log_scores(task.X)
+            for scores in (
+                scores_by_rows(kind, parameter, task, rows),
+                scores_by_draw(kind, parameter, task, rows),
+            ):
+                off = relative(scores[:, present], right)
+                assert off <= tolerance(parameter), (snapshot.name, name, n, replace, off)
+                compared += 1
+    assert compared > 0
+
+
+def sizes_of(snapshot):
+    d, N = snapshot.features, snapshot.rows
+    return sorted({*range(2, min(2 * d, N) + 1, max(1, d // counts(3, 30))), N // 3, N // 2})
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("dataset", GENERATED)
+def test_scores_on_generated_data(name, dataset):
+    for parameter in (0.0, 0.5, 3.0) if name == "NMC" else (1e-6, 1e-8, 0.1):
+        check(generated(dataset), name, parameter, sizes_of(generated(dataset)), 1)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("dataset", REAL)
+def test_scores_on_real_data(name, dataset, data_folder):
+    snapshot = real(dataset, data_folder)
+    for parameter in (0.0, 0.5) if name == "NMC" else (1e-6, 1e-8, 0.1):
+        check(snapshot, name, parameter, sizes_of(snapshot), 2)
+
+
+def test_integer_data_has_the_same_bits_as_the_reference():
+    """Ties between classes are then ties in both, and go to the lowest code in both."""
+    snapshot = generated("integers")
+    task = task_of(snapshot)
+    rng = np.random.default_rng(0)
+    for n in (2, 3, 5, 8, 30):
+        rows = rng.choice(len(task.y), n, replace=False)
+        present = np.unique(task.y[rows])
+        if len(present) > 1:
+            right = reference.NMC().fit(task.X[rows], task.y[rows]).log_scores(task.X)
+            ours = scores_by_rows(gaussian.NMC, 0.0, task, rows)[:, present]
+            distances = np.sort(right, axis=1)
+            tied = distances[:, -1] == distances[:, -2]
+            np.testing.assert_array_equal(ours.argmax(axis=1), right.argmax(axis=1))
+            assert (np.sort(ours[tied], axis=1)[:, -1] == np.sort(ours[tied], axis=1)[:, -2]).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 4, 7, 8, 21])
+def test_factors(d):
+    """Of the same products, to a few roundings, however the rows came."""
+    rng = np.random.default_rng(d)
+    rows = rng.normal(size=(3 * d, d)) * 10.0 ** rng.integers(-3, 4, d)
+    R = np.zeros((d, d))
+    for row in rows:
+        triangles.insert_row(R, row.copy())
+    products = rows.T @ rows
+    scale = np.sqrt(np.outer(np.diag(products), np.diag(products)))
+    np.testing.assert_allclose(R.T @ R / scale, products / scale, atol=1e-14)
+    Z, L = np.empty((d, 4 * d)), np.zeros((d, d))
+    for n, ridge in ((1.0, 0.3), (7.0, 1e-12)):
+        Z[:, : 3 * d] = rows.T
+        triangles.factor(Z, 0, 3 * d, n, ridge, L)
+        wanted = products / n + ridge * np.eye(d)
+        np.testing.assert_allclose(L @ L.T / scale, wanted / scale, atol=1e-14)
+        triangles.stack(R, Z)
+        triangles.factor(Z, 0, d, n, ridge, L)
+        np.testing.assert_allclose(L @ L.T / scale, wanted / scale, atol=1e-14)
+        assert (np.tril(L) == L).all()
+    b, x, inverse = rng.normal(size=d), np.empty(d), np.empty((d, d))
+    triangles.solve(L, b, x)
+    np.testing.assert_allclose(L @ x, b, rtol=1e-9)
+    triangles.solve_transposed(L, b, x)
+    np.testing.assert_allclose(L.T @ x, b, rtol=1e-9)
+    triangles.invert(L, inverse)
+    np.testing.assert_allclose(inverse @ L, np.eye(d), atol=1e-9)
+
+
+def test_equal_rows_have_no_variance():
+    snapshot = generated("constant features")
+    task = task_of(snapshot)._replace(X=np.tile(snapshot.X[:1] / 3, (snapshot.rows, 1)))
+    for kind in KINDS.values():
+        rows = np.arange(20)
+        for scores in (
+            scores_by_rows(kind, 1e-6, task, rows),
+            scores_by_draw(kind, 1e-6, task, rows),
+        ):
+            assert np.isfinite(scores).all()
+            assert (scores == scores[0]).all()
