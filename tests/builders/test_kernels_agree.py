@@ -47,6 +47,7 @@ class Comparison:
 
 ROUNDING = "sums in another order, through orthogonal factors of the same rows"
 EXACT = "counts, and distances with the same rounding"
+STREAMS = "the same decisions from the same streams"
 
 COMPARISONS = (
     Comparison("NMC", 1e-9, ROUNDING),
@@ -59,6 +60,11 @@ COMPARISONS = (
     Comparison("NNC", 0.0, EXACT, {"neighbors": 2}, share=0.5),
     Comparison("NNC", 0.0, EXACT, {"neighbors": 7}, share=0.5),
     Comparison("NNC", 0.0, EXACT, {"neighbors": 1000}, share=0.5),
+    Comparison("DT", 0.0, STREAMS, share=0.5),
+    Comparison("DT", 0.0, STREAMS, {"min_samples_leaf": 1}, share=0.5),
+    Comparison("RFOR", 0.0, STREAMS, {"trees": 3}, share=0.5),
+    Comparison("RFOR", 0.0, STREAMS, {"trees": 3, "min_samples_leaf": 3, "features": 2}, share=0.5),
+    Comparison("ADAB", 0.0, STREAMS, {"stumps": 30}, share=0.5),
 )
 
 

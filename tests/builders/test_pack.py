@@ -350,11 +350,16 @@ def compute_for(root, units, repetitions) -> None:
             journal.publish(block, block_scores(block), HERE)
 
 
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def in_process(work) -> float:
-    """Do work in a process of its own and return the most memory that it had, in MB."""
+    """Do work in a process of its own and return by how much its memory grew at most, in MB."""
 
     def measured() -> float:
+        before = _peak()  # a fork begins with what the tests before it left
         work()
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        return _peak() - before
 
     return Forked(measured).result()

@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from lcdb_builders.kernels.jit import kernel
 
-__all__ = ["exp_nonpositive", "fma", "log_normal", "log_sigmoid"]
+__all__ = ["exp_nonpositive", "fma", "from_order", "log_normal", "log_sigmoid", "to_order"]
 
 if config.DISABLE_JIT:
 
@@ -121,3 +121,16 @@ def log_sigmoid(f):
     # What rounding took from 1 + small, as a derivative of the logarithm.
     log1p = log_normal(sum_) + (small - (sum_ - 1.0)) / sum_
     return (f if f < 0.0 else 0.0) - log1p
+
+
+@kernel(inline=True)
+def to_order(x):
+    """Return an integer that orders as x does: maxima of integers become vector instructions."""
+    bits = _bits_of(x)
+    return bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF)
+
+
+@kernel(inline=True)
+def from_order(order):
+    """Return the x of `to_order`."""
+    return _float_of(order ^ ((order >> 63) & 0x7FFFFFFFFFFFFFFF))

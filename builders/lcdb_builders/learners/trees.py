@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from lcdb_builders.learners.base import Parameter
-from lcdb_builders.learners.builtin import COUNTS, BuiltinLearner
+import numpy as np
+
+from lcdb_builders.cells import learner_key
+from lcdb_builders.curves import reference_block
+from lcdb_builders.kernels.layout import Columns, Task
+from lcdb_builders.kernels.samples import LARGEST, code
+from lcdb_builders.kernels.tree_blocks import boosting_block, forest_block, tree_block
+from lcdb_builders.learners.base import Parameter, Scores
+from lcdb_builders.learners.batch import KernelLearner
+from lcdb_builders.learners.builtin import COUNTS
 from lcdb_builders.reference import boosting, trees
 from lcdb_builders.reference.randomness import CellStream
 from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.unit import Block
 
 __all__ = ["ADAB", "DT", "RFOR"]
 
@@ -19,7 +29,33 @@ def _stream(cell: Mapping[str, Any]) -> CellStream | None:
     return CellStream(cell["key"], cell["n"], cell["repetition"]) if cell else None
 
 
-class DT(BuiltinLearner):
+class _Tree(KernelLearner):
+    """What the three share: integer codes of the dataset, and a random stream per cell."""
+
+    grid = COUNTS
+    ranking = "probability"
+
+    def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
+        """Return the scores of a block by split."""
+        if snapshot.rows > LARGEST:  # the reference takes the same decisions, whatever the size
+            return reference_block(self, snapshot, block, splits)
+        return super().block(snapshot, block, splits)
+
+    def fill(
+        self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
+    ) -> None:
+        """Fill the values of an untuned block."""
+        coded = code(snapshot.X, snapshot.y)
+        codes = np.ascontiguousarray(coded.codes[:, coded.group[columns.rows]])
+        arrays = (task, columns, coded, codes, *learner_key(block.unit))
+        self.run(arrays, block.unit.parameters, values)
+
+    @abstractmethod
+    def run(self, arrays: tuple, params: Mapping[str, Any], values: np.ndarray) -> None:
+        """Call the kernel on arrays that are the same for all three."""
+
+
+class DT(_Tree):
     """Decision tree."""
 
     name = "DT"
@@ -27,15 +63,17 @@ class DT(BuiltinLearner):
         "min_samples_leaf": Parameter(10, int, 1, 1_000_000, "fewest rows in a leaf"),
     }
     tuned_parameter = "min_samples_leaf"
-    grid = COUNTS
-    ranking = "probability"
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted tree with the cell's random stream."""
         return trees.DT(**params, stream=_stream(cell))
 
+    def run(self, arrays: tuple, params: Mapping[str, Any], values: np.ndarray) -> None:
+        """Call the kernel."""
+        tree_block(*arrays, params["min_samples_leaf"], values)
 
-class RFOR(BuiltinLearner):
+
+class RFOR(_Tree):
     """Random forest."""
 
     name = "RFOR"
@@ -45,15 +83,19 @@ class RFOR(BuiltinLearner):
         "features": Parameter(0, int, 0, 1_000_000, "features per split; 0 is floor(sqrt(d))"),
     }
     tuned_parameter = "trees"
-    grid = COUNTS
-    ranking = "probability"
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted forest with the cell's random stream."""
         return trees.RFOR(**params, stream=_stream(cell))
 
+    def run(self, arrays: tuple, params: Mapping[str, Any], values: np.ndarray) -> None:
+        """Call the kernel."""
+        d = len(arrays[3])
+        visits = trees.features_at_node(params["features"], d)
+        forest_block(*arrays, params["trees"], params["min_samples_leaf"], visits, values)
 
-class ADAB(BuiltinLearner):
+
+class ADAB(_Tree):
     """AdaBoost of stumps."""
 
     name = "ADAB"
@@ -61,9 +103,11 @@ class ADAB(BuiltinLearner):
         "stumps": Parameter(100, int, 1, 100_000, "largest number of stumps"),
     }
     tuned_parameter = "stumps"
-    grid = COUNTS
-    ranking = "probability"
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted ensemble of stumps with the cell's random stream."""
         return boosting.ADAB(**params, stream=_stream(cell))
+
+    def run(self, arrays: tuple, params: Mapping[str, Any], values: np.ndarray) -> None:
+        """Call the kernel."""
+        boosting_block(*arrays, params["stumps"], values)

@@ -8,6 +8,7 @@ node visits first, in an order drawn from the cell's stream.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 
@@ -23,7 +24,7 @@ from lcdb_builders.reference.randomness import (
     feature_order,
 )
 
-__all__ = ["DT", "RFOR", "RandomisedClassifier", "midpoint"]
+__all__ = ["DT", "RFOR", "RandomisedClassifier", "features_at_node", "midpoint"]
 
 # A float gain is within this of the exact one; only candidates so near the best are compared
 # as fractions.
@@ -240,6 +241,17 @@ class DT(RandomisedClassifier):
         return self.tree_.predict(X)
 
 
+def features_at_node(asked: int, features: int) -> int:
+    """Return how many features a node of a forest visits; 0 asks for floor(sqrt(features)).
+
+    Examples
+    --------
+    >>> features_at_node(0, 8), features_at_node(5, 8), features_at_node(9, 8)
+    (2, 5, 8)
+    """
+    return min(asked, features) if asked else math.isqrt(features)
+
+
 class RFOR(RandomisedClassifier):
     """Random forest: trees on bootstrap draws, each node looking at some features only.
 
@@ -285,7 +297,7 @@ class RFOR(RandomisedClassifier):
 
     def _fit_rows(self, X: np.ndarray, codes: np.ndarray, cell: CellStream) -> None:
         n, d = X.shape
-        visits = min(self.features, d) if self.features else int(np.sqrt(d))
+        visits = features_at_node(self.features, d)
         self.trees_ = []
         for lane in range(self.trees):
             root, *draws = cell.words(1 + (n + 1) // 2, lane)
