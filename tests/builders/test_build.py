@@ -28,7 +28,7 @@ UNITS = 2 * 2 * (2 + 1)  # with the draws
 @pytest.fixture
 def short_blocks(monkeypatch):
     """Blocks of a few repetitions, so that a unit has several."""
-    monkeypatch.setattr(cost, "BLOCK_SECONDS", 0.002)
+    monkeypatch.setattr(cost, "BLOCK_SECONDS", 5e-5)
     cost._repetition_seconds.cache_clear()
 
 
