@@ -129,9 +129,9 @@ def test_reading_needs_no_optional_part(name):
 
 def test_only_packing_writes_cubes():
     writers = {n for n in MODULES if "CubeWriter" in MODULES[n].read_text("utf-8")}
-    assert writers == {"lcdb_builders.cube", "lcdb_builders.pack"}
+    assert writers == {"lcdb_builders.storage.cube", "lcdb_builders.storage.pack"}
     makers = {name for name in MODULES if within(imports(name), "h5netcdf", "netCDF4")}
-    assert makers <= {"lcdb_builders.cube"}
+    assert makers <= {"lcdb_builders.storage.cube"}
 
 
 WRITING_METHODS = {"write_text", "write_bytes", "unlink", "rename", "rmdir", "mkdir", "touch"}
@@ -165,8 +165,8 @@ def writes(name: str) -> list[str]:
 
 # Who may change a file system besides disk.py: nothing of it is in a database directory.
 MAY_WRITE = {
-    "lcdb_builders.disk": "the one place",
-    "lcdb_builders.cube": "into a file object that disk.py gave",
+    "lcdb_builders.storage.disk": "the one place",
+    "lcdb_builders.storage.cube": "into a file object that disk.py gave",
     "lcdb_builders.kernels.jit": "compiled kernels, in the user's cache",
     "lcdb_builders.run.child": "a pipe to the process that started it",
     "lcdb_builders.sources.cache": "locks in the user's cache",

@@ -21,14 +21,14 @@ from lcdb.selection import positions
 from lcdb_builders import snapshot as snapshots
 from lcdb_builders.agreement import allowed, score_tolerance
 from lcdb_builders.cells import Answers, answer_cell, fit_cell, training_rows
-from lcdb_builders.contents import Contents
-from lcdb_builders.environment import environment, same_kind
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.base import Learner
-from lcdb_builders.manifest import Manifest
 from lcdb_builders.replayed import SCORES, Replay
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.sources import obtain
+from lcdb_builders.storage.contents import Contents
+from lcdb_builders.storage.environment import environment, same_kind
+from lcdb_builders.storage.manifest import Manifest
 from lcdb_builders.threads import one_thread
 from lcdb_builders.tuning import TuningRule, choices
 from lcdb_builders.unit import DRAWS, Block, Unit

@@ -21,7 +21,7 @@ import numpy as np
 
 from lcdb.errors import DamagedError, DatasetError, FormatVersionError, NotFoundError
 from lcdb.schema import FORMAT_VERSION
-from lcdb_builders import disk
+from lcdb_builders.storage import disk
 
 __all__ = [
     "Snapshot",

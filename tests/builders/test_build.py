@@ -5,10 +5,10 @@ import random
 import h5py
 import lcdb_builders
 import pytest
-from lcdb_builders import cost
-from lcdb_builders.repair import verify
+from lcdb_builders.planning import cost
 from lcdb_builders.run import build as module
 from lcdb_builders.run.status import overview
+from lcdb_builders.storage.repair import verify
 
 import lcdb
 from lcdb.errors import FailedBlocksError, PlanError

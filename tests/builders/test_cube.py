@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import xarray as xr
 from cubes import toy_scores, toy_snapshot, toy_units, write_cube
-from lcdb_builders.contents import Contents
-from lcdb_builders.cube import (
+from lcdb_builders.storage.contents import Contents
+from lcdb_builders.storage.cube import (
     read_contents,
     read_digests,
     read_values,

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from lcdb_builders import disk
-from lcdb_builders.process import is_dead, this_process
+from lcdb_builders.storage import disk
+from lcdb_builders.storage.process import is_dead, this_process
 
 from lcdb.errors import PlanError, StorageError
 
@@ -109,7 +109,7 @@ def test_a_failed_write_is_kept_from_the_reader_until_it_is_asked_for(tmp_path, 
 
 def test_only_the_files_of_the_dead_are_swept(tmp_path):
     code = (
-        "import sys; from pathlib import Path; from lcdb_builders import disk;"
+        "import sys; from pathlib import Path; from lcdb_builders.storage import disk;"
         "disk.Temporary(Path(sys.argv[1]) / 'theirs')"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
@@ -130,8 +130,8 @@ def test_a_killed_process_is_dead_before_its_parent_has_noticed():
         [
             sys.executable,
             "-c",
-            "from lcdb_builders.process import *; import time; print(this_process(), flush=True);"
-            "time.sleep(60)",
+            "import time; from lcdb_builders.storage.process import this_process;"
+            "print(this_process(), flush=True); time.sleep(60)",
         ],
         stdout=subprocess.PIPE,
         text=True,

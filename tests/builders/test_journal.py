@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from cubes import block_scores, toy_snapshot, toy_units
 from e2e.chaos.fork import Forked
-from lcdb_builders import lease as leases
-from lcdb_builders.blockfile import BlockFile
-from lcdb_builders.environment import environment
-from lcdb_builders.journal import Journal, Lengths
-from lcdb_builders.layout import Coverage
-from lcdb_builders.lease import Lease, locked
-from lcdb_builders.records import decode_record, encode_record
+from lcdb_builders.storage import lease as leases
+from lcdb_builders.storage.blockfile import BlockFile
+from lcdb_builders.storage.environment import environment
+from lcdb_builders.storage.journal import Journal, Lengths
+from lcdb_builders.storage.layout import Coverage
+from lcdb_builders.storage.lease import Lease, locked
+from lcdb_builders.storage.records import decode_record, encode_record
 from lcdb_builders.unit import Block
 
 from lcdb.errors import DamagedError, DeterminismError, PlanError, SchemaError
@@ -310,7 +310,7 @@ def test_the_clock_that_counts_is_the_file_systems(tmp_path, monkeypatch):
 
 
 def test_whoever_holds_the_lock_clears_the_others_files(tmp_path):
-    from lcdb_builders import disk
+    from lcdb_builders.storage import disk
 
     with locked(tmp_path, "61") as first:
         mine = disk.Temporary(tmp_path / "cubes" / "61.nc")

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from cubes import block_scores, toy_snapshot, toy_units, write_cube
 from jsonschema import Draft202012Validator
-from lcdb_builders import manifest as manifests
-from lcdb_builders import salvage as salvaging
-from lcdb_builders.environment import environment
-from lcdb_builders.journal import Journal
-from lcdb_builders.manifest import Manifest, believed, cube_path, manifest_path
-from lcdb_builders.pack import pack
-from lcdb_builders.records import encode_record
-from lcdb_builders.repair import restore, verify
-from lcdb_builders.salvage import salvage
+from lcdb_builders.storage import manifest as manifests
+from lcdb_builders.storage import salvage as salvaging
+from lcdb_builders.storage.environment import environment
+from lcdb_builders.storage.journal import Journal
+from lcdb_builders.storage.manifest import Manifest, believed, cube_path, manifest_path
+from lcdb_builders.storage.pack import pack
+from lcdb_builders.storage.records import encode_record
+from lcdb_builders.storage.repair import restore, verify
+from lcdb_builders.storage.salvage import salvage
 
 from lcdb.errors import FormatVersionError, PlanError, StorageError
 

@@ -12,19 +12,19 @@ import pytest
 from counts import counts
 from lcdb_builders import snapshot as snapshots
 from lcdb_builders.agreement import allowed
-from lcdb_builders.blocks import Blocks
 from lcdb_builders.cells import Answers
 from lcdb_builders.curves import draws_block
-from lcdb_builders.environment import environment
-from lcdb_builders.layout import Lengths
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.gaussian import LDC
-from lcdb_builders.pack import pack
-from lcdb_builders.plan import load_plan
+from lcdb_builders.planning.plan import load_plan
+from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.replay import recompute_cells, replay
 from lcdb_builders.sources.bundled import bundled
+from lcdb_builders.storage.blocks import Blocks
+from lcdb_builders.storage.environment import environment
+from lcdb_builders.storage.layout import Lengths
+from lcdb_builders.storage.pack import pack
 from lcdb_builders.unit import DRAWS, Block
-from lcdb_builders.units import plan_learners, units
 
 import lcdb
 from lcdb.cli import main

@@ -12,17 +12,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lcdb_builders import cost
-from lcdb_builders.cost import block_lengths, cell_seconds, count_blocks, stretch, unit_seconds
-from lcdb_builders.layout import Coverage
-from lcdb_builders.plan import load_plan
+from lcdb_builders.planning import cost
+from lcdb_builders.planning.cost import (
+    block_lengths,
+    cell_seconds,
+    count_blocks,
+    stretch,
+    unit_seconds,
+)
+from lcdb_builders.planning.plan import load_plan
+from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.run.jobs import Costs, order, overlap, pair
 from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.progress import Bar, Lines
 from lcdb_builders.run.signals import stop_on_signals
 from lcdb_builders.sources import expected
+from lcdb_builders.storage.layout import Coverage
 from lcdb_builders.unit import Block, Unit
-from lcdb_builders.units import plan_learners, units
 
 from lcdb.errors import InterruptedBuildError
 

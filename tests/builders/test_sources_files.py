@@ -14,7 +14,7 @@ import pytest
 from counts import counts
 from frames import written
 from lcdb_builders import snapshot as store
-from lcdb_builders.plan import load_plan
+from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.sources import FileSource
 from lcdb_builders.sources.files import check_id
 

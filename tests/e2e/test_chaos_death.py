@@ -12,11 +12,11 @@ from counts import counts
 from cubes import block_scores, toy_snapshot, toy_units
 from e2e.chaos.death import DIED, changes, run_until
 from e2e.chaos.memory import in_memory
-from lcdb_builders.environment import environment
-from lcdb_builders.journal import Journal, Lengths
-from lcdb_builders.manifest import believed, cube_path
-from lcdb_builders.pack import pack
-from lcdb_builders.repair import verify
+from lcdb_builders.storage.environment import environment
+from lcdb_builders.storage.journal import Journal, Lengths
+from lcdb_builders.storage.manifest import believed, cube_path
+from lcdb_builders.storage.pack import pack
+from lcdb_builders.storage.repair import verify
 
 SNAPSHOT = toy_snapshot(rows=12)
 SMALL = toy_units(SNAPSHOT, learners=("LDC",))

@@ -17,12 +17,12 @@ from e2e.chaos.fork import Forked
 from e2e.chaos.memory import in_memory
 from e2e.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, compute
 from lcdb_builders import snapshot
-from lcdb_builders.contents import Contents
-from lcdb_builders.cube import read_values, unit_variables
-from lcdb_builders.journal import Journal
-from lcdb_builders.manifest import cube_path
-from lcdb_builders.pack import pack
-from lcdb_builders.repair import verify
+from lcdb_builders.storage.contents import Contents
+from lcdb_builders.storage.cube import read_values, unit_variables
+from lcdb_builders.storage.journal import Journal
+from lcdb_builders.storage.manifest import cube_path
+from lcdb_builders.storage.pack import pack
+from lcdb_builders.storage.repair import verify
 from lcdb_builders.unit import Unit
 
 PACKED = [unit for unit in UNITS if unit.learner != LEARNERS[-1]]

@@ -182,8 +182,8 @@ def test_a_database_of_a_newer_version(folder, tmp_path, capsys):
     root = tmp_path / "database"
     assert main(["build", str(folder / "good.toml"), "--out", str(root), "--quiet"]) == 0
     capsys.readouterr()
-    from lcdb_builders.manifest import manifest_path
-    from lcdb_builders.records import encode_record, read_record
+    from lcdb_builders.storage.manifest import manifest_path
+    from lcdb_builders.storage.records import encode_record, read_record
 
     path = manifest_path(root, "61")
     path.write_bytes(encode_record({**read_record(path), "format_version": 99}))

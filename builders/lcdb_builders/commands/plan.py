@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lcdb_builders.estimate import Estimate, Line
-    from lcdb_builders.plan import Plan
+    from lcdb_builders.planning.estimate import Estimate, Line
+    from lcdb_builders.planning.plan import Plan
 
 __all__ = ["configure", "run"]
 
@@ -36,9 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the estimate of a plan, or the names of those that ship."""
-    from lcdb_builders.estimate import estimate
-    from lcdb_builders.plan import load_plan, shipped_plans
-    from lcdb_builders.units import plan_learners
+    from lcdb_builders.planning.estimate import estimate
+    from lcdb_builders.planning.plan import load_plan, shipped_plans
+    from lcdb_builders.planning.units import plan_learners
 
     if arguments.plan is None:
         for name, title in shipped_plans().items():

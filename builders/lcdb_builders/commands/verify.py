@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lcdb_builders.repair import Report
     from lcdb_builders.replayed import Replay
+    from lcdb_builders.storage.repair import Report
 
 __all__ = ["configure", "run"]
 
@@ -46,7 +46,7 @@ def _count(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Verify the database and print what was found."""
-    from lcdb_builders.repair import verify
+    from lcdb_builders.storage.repair import verify
 
     report = verify(arguments.database)
     cells: list[Replay] = []

@@ -12,11 +12,10 @@ from typing import Any
 from lcdb.errors import FailedBlocksError, PlanError
 from lcdb_builders import snapshot as snapshots
 from lcdb_builders import sources
-from lcdb_builders.cost import block_lengths, stretch
-from lcdb_builders.journal import Failure, Journal
 from lcdb_builders.learners.base import Learner
-from lcdb_builders.plan import DatasetSpec, Plan, load_plan
-from lcdb_builders.process import this_process
+from lcdb_builders.planning.cost import block_lengths, stretch
+from lcdb_builders.planning.plan import DatasetSpec, Plan, load_plan
+from lcdb_builders.planning.units import Subject, plan_learners, units
 from lcdb_builders.run.cluster import Pool, check_pool, open_pool
 from lcdb_builders.run.engine import Engine, Settings, Tally
 from lcdb_builders.run.jobs import Costs, Job, order, overlap, pair
@@ -24,8 +23,9 @@ from lcdb_builders.run.packing import Cube, Packer
 from lcdb_builders.run.progress import Progress, choose
 from lcdb_builders.run.signals import Stop, stop_on_signals
 from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.storage.journal import Failure, Journal
+from lcdb_builders.storage.process import this_process
 from lcdb_builders.unit import DRAWS, Unit, digest
-from lcdb_builders.units import Subject, plan_learners, units
 
 __all__ = ["TIMEOUT", "Report", "build"]
 

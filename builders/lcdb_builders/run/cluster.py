@@ -20,7 +20,7 @@ from distributed import Client, Future, Scheduler
 from distributed.deploy.spec import SpecCluster
 
 from lcdb.errors import LCDBError, MissingExtraError, PlanError
-from lcdb_builders.config import check, read_toml
+from lcdb_builders.planning.config import check, read_toml
 from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.remote import stop_work
 from lcdb_builders.run.supervise import child_environment

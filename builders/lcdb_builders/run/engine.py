@@ -15,9 +15,6 @@ from distributed.scheduler import KilledWorker
 
 from lcdb import errors
 from lcdb.errors import InterruptedBuildError, LCDBError
-from lcdb_builders.environment import environment
-from lcdb_builders.journal import Journal
-from lcdb_builders.lease import Lease
 from lcdb_builders.run.cluster import Pool
 from lcdb_builders.run.jobs import Job
 from lcdb_builders.run.progress import Progress
@@ -25,6 +22,9 @@ from lcdb_builders.run.remote import work
 from lcdb_builders.run.signals import Stop
 from lcdb_builders.run.supervise import Outcome
 from lcdb_builders.run.tasks import block_to_json
+from lcdb_builders.storage.environment import environment
+from lcdb_builders.storage.journal import Journal
+from lcdb_builders.storage.lease import Lease
 
 __all__ = ["Engine", "Settings", "Tally"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lcdb_builders.cost import cell_seconds
+from lcdb_builders.planning.cost import cell_seconds
+from lcdb_builders.planning.units import Subject
 from lcdb_builders.unit import Block, Unit
-from lcdb_builders.units import Subject
 
 __all__ = ["Costs", "Job", "order", "overlap", "pair"]
 

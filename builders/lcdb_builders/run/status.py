@@ -11,12 +11,12 @@ from typing import Any
 
 from lcdb.errors import DamagedError, NotFoundError
 from lcdb.schema import STATUSES
-from lcdb_builders.blocks import LAYOUT_NAME
-from lcdb_builders.contents import described, unit_place
-from lcdb_builders.journal import Journal
-from lcdb_builders.layout import Coverage
-from lcdb_builders.manifest import Entry, Manifest, Slice
-from lcdb_builders.records import read_record
+from lcdb_builders.storage.blocks import LAYOUT_NAME
+from lcdb_builders.storage.contents import described, unit_place
+from lcdb_builders.storage.journal import Journal
+from lcdb_builders.storage.layout import Coverage
+from lcdb_builders.storage.manifest import Entry, Manifest, Slice
+from lcdb_builders.storage.records import read_record
 from lcdb_builders.unit import DRAWS, Unit
 
 __all__ = ["Curve", "Overview", "overview"]

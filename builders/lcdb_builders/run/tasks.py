@@ -10,10 +10,10 @@ from typing import Any
 
 from lcdb.errors import NotFoundError
 from lcdb_builders import snapshot as snapshots
-from lcdb_builders.contents import describe, described
-from lcdb_builders.environment import environment
-from lcdb_builders.journal import Journal
 from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.storage.contents import describe, described
+from lcdb_builders.storage.environment import environment
+from lcdb_builders.storage.journal import Journal
 from lcdb_builders.unit import DRAWS, Block
 
 __all__ = ["PREPARE", "TASKS", "block_from_json", "block_to_json", "compute", "pack", "ready"]
@@ -96,11 +96,11 @@ def pack(
     dataset, sha256
         Id and digest of the snapshot.
     units
-        All units that the plan has for the dataset, see `lcdb_builders.contents.describe`.
+        All units that the plan has for the dataset, see `lcdb_builders.storage.contents.describe`.
     repetitions
         R of the plan.
     """
-    from lcdb_builders.pack import pack as pack_cube
+    from lcdb_builders.storage.pack import pack as pack_cube
 
     snapshot = _snapshot(root, dataset, sha256)
     packed = pack_cube(root, snapshot, [described(unit) for unit in units], repetitions)

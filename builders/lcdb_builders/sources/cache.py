@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lcdb.errors import StorageError
-from lcdb_builders.disk import make_folder
 from lcdb_builders.kernels.jit import user_cache
+from lcdb_builders.storage.disk import make_folder
 
 __all__ = ["locked", "snapshot_cache"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from e2e.chaos.fork import Forked
-from lcdb_builders import disk
+from lcdb_builders.storage import disk
 
 __all__ = ["DIED", "changes", "run_until"]
 

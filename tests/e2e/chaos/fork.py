@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from lcdb_builders import disk
+from lcdb_builders.storage import disk
 
 __all__ = ["Forked", "outcome"]
 

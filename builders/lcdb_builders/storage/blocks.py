@@ -17,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 
 from lcdb.errors import DamagedError, DeterminismError
-from lcdb_builders import disk
-from lcdb_builders.blockfile import (
+from lcdb_builders.storage import disk
+from lcdb_builders.storage.blockfile import (
     BlockFile,
     Scores,
     agree,
@@ -26,10 +26,10 @@ from lcdb_builders.blockfile import (
     encode_block,
     scores_digest,
 )
-from lcdb_builders.contents import describe, described
-from lcdb_builders.environment import Environment
-from lcdb_builders.layout import Lengths
-from lcdb_builders.records import encode_record, read_record
+from lcdb_builders.storage.contents import describe, described
+from lcdb_builders.storage.environment import Environment
+from lcdb_builders.storage.layout import Lengths
+from lcdb_builders.storage.records import encode_record, read_record
 from lcdb_builders.unit import Block, Unit
 
 __all__ = [
@@ -187,7 +187,7 @@ class Blocks:
         scores
             Arrays (sizes, repetitions) of every variable of the unit, in the type of the cube.
         environment
-            What computed it, see `lcdb_builders.environment.environment`.
+            What computed it, see `lcdb_builders.storage.environment.environment`.
 
         Returns
         -------

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from lcdb.errors import PlanError, StorageError
-from lcdb_builders.process import is_dead, this_process
+from lcdb_builders.storage.process import is_dead, this_process
 
 __all__ = [
     "ORPHAN_AGE",

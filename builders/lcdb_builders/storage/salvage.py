@@ -21,9 +21,9 @@ import numpy as np
 
 from lcdb.errors import DamagedError, FormatVersionError, StorageError
 from lcdb.schema import FORMAT_VERSION
-from lcdb_builders.blocks import Blocks
-from lcdb_builders.contents import Contents
-from lcdb_builders.cube import (
+from lcdb_builders.storage.blocks import Blocks
+from lcdb_builders.storage.contents import Contents
+from lcdb_builders.storage.cube import (
     read_contents,
     read_digests,
     read_values,
@@ -31,9 +31,9 @@ from lcdb_builders.cube import (
     unit_digest,
     unit_variables,
 )
-from lcdb_builders.environment import Environment
-from lcdb_builders.layout import Coverage, Lengths
-from lcdb_builders.manifest import Manifest, cube_path
+from lcdb_builders.storage.environment import Environment
+from lcdb_builders.storage.layout import Coverage, Lengths
+from lcdb_builders.storage.manifest import Manifest, cube_path
 from lcdb_builders.unit import Block, Unit
 
 __all__ = ["Salvaged", "salvage"]
@@ -92,7 +92,7 @@ def salvage(root: Path, dataset: str, *, keep: bool = True) -> Salvaged:
 
 def _attempt(root: Path, dataset: str, keep: bool, seen: dict[str, str]) -> bool:
     """Run the process once and note in `seen` what became of each unit; True if it died."""
-    command = [sys.executable, "-m", "lcdb_builders.salvage"]
+    command = [sys.executable, "-m", "lcdb_builders.storage.salvage"]
     request = json.dumps([str(root), dataset, keep, sorted(seen)])
     seconds = _SECONDS + cube_path(root, dataset).stat().st_size / _BYTES_PER_SECOND
     # A script's folder is on the path without being in any variable.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lcdb.errors import PlanError
-from lcdb_builders.contents import describe, unit_place
+from lcdb_builders.storage.contents import describe, unit_place
 from lcdb_builders.unit import Unit
 
 __all__ = ["merge_units"]

@@ -1,8 +1,8 @@
 """The journal as a builder uses it: what is missing, leases on it, results and failures.
 
 A builder's loop is: `missing` → `lease` a block → compute it → `publish` (or `fail`) → and when
-nothing is missing any more, `lcdb_builders.pack.pack`. Any number of builders may do so at once on
-one directory, on any number of machines; each may be killed at any moment.
+nothing is missing any more, `lcdb_builders.storage.pack.pack`. Any number of builders may do so at
+once on one directory, on any number of machines; each may be killed at any moment.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import h5py
 import numpy as np
 
 from lcdb.errors import DamagedError
-from lcdb_builders import disk
-from lcdb_builders.blockfile import Scores, agree, canonical_scores
-from lcdb_builders.blocks import LEASE_SUFFIX, Blocks, Failure, Published, determinism_error
-from lcdb_builders.cube import read_values, slice_digest, unit_variables
-from lcdb_builders.environment import Environment
-from lcdb_builders.growth import merge_units
-from lcdb_builders.layout import Coverage, Lengths
-from lcdb_builders.lease import Lease
-from lcdb_builders.manifest import Entry, Manifest, believed, cube_path
-from lcdb_builders.process import this_process
-from lcdb_builders.repair import restore
+from lcdb_builders.storage import disk
+from lcdb_builders.storage.blockfile import Scores, agree, canonical_scores
+from lcdb_builders.storage.blocks import LEASE_SUFFIX, Blocks, Failure, Published, determinism_error
+from lcdb_builders.storage.cube import read_values, slice_digest, unit_variables
+from lcdb_builders.storage.environment import Environment
+from lcdb_builders.storage.growth import merge_units
+from lcdb_builders.storage.layout import Coverage, Lengths
+from lcdb_builders.storage.lease import Lease
+from lcdb_builders.storage.manifest import Entry, Manifest, believed, cube_path
+from lcdb_builders.storage.process import this_process
+from lcdb_builders.storage.repair import restore
 from lcdb_builders.unit import Block, Unit, digest
 
 __all__ = ["Failure", "Journal", "Lengths", "Published"]
@@ -43,7 +43,7 @@ class Journal(Blocks):
     Examples
     --------
     >>> import tempfile
-    >>> from lcdb_builders.environment import environment
+    >>> from lcdb_builders.storage.environment import environment
     >>> from lcdb_builders.unit import DRAWS
     >>> unit = Unit("61", "ab", 1, DRAWS, "", "{}", "draws-1", "random", "fixed", "default", "",
     ...             (1, 2, 3))

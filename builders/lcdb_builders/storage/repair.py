@@ -13,13 +13,14 @@ from functools import partial
 from pathlib import Path
 
 from lcdb.errors import DamagedError, FormatVersionError, LCDBError, NotFoundError
-from lcdb_builders import disk, snapshot
-from lcdb_builders.blockfile import BlockFile
-from lcdb_builders.blocks import BLOCK_SUFFIX, Blocks
-from lcdb_builders.lease import locked
-from lcdb_builders.manifest import Entry, Manifest, believed, cube_path, manifest_path
-from lcdb_builders.records import read_record
-from lcdb_builders.salvage import salvage
+from lcdb_builders import snapshot
+from lcdb_builders.storage import disk
+from lcdb_builders.storage.blockfile import BlockFile
+from lcdb_builders.storage.blocks import BLOCK_SUFFIX, Blocks
+from lcdb_builders.storage.lease import locked
+from lcdb_builders.storage.manifest import Entry, Manifest, believed, cube_path, manifest_path
+from lcdb_builders.storage.records import read_record
+from lcdb_builders.storage.salvage import salvage
 
 __all__ = ["Damage", "Report", "restore", "restore_locked", "verify"]
 

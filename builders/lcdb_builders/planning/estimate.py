@@ -8,11 +8,17 @@ from typing import Any
 
 from lcdb.errors import FetchError
 from lcdb_builders import sources
-from lcdb_builders.cost import BYTES_PER_CELL, block_lengths, count_blocks, stretch, unit_seconds
 from lcdb_builders.learners.base import Learner
-from lcdb_builders.plan import DatasetSpec, Plan
+from lcdb_builders.planning.cost import (
+    BYTES_PER_CELL,
+    block_lengths,
+    count_blocks,
+    stretch,
+    unit_seconds,
+)
+from lcdb_builders.planning.plan import DatasetSpec, Plan
+from lcdb_builders.planning.units import Subject, units
 from lcdb_builders.unit import DRAWS, Unit
-from lcdb_builders.units import Subject, units
 
 __all__ = ["Estimate", "Line", "estimate"]
 
@@ -108,14 +114,14 @@ def estimate(
     plan
         The plan.
     learners
-        Those to count, see `lcdb_builders.units.plan_learners`.
+        Those to count, see `lcdb_builders.planning.units.plan_learners`.
     datasets
         Those to count; all by default.
 
     Examples
     --------
-    >>> from lcdb_builders.plan import load_plan
-    >>> from lcdb_builders.units import plan_learners
+    >>> from lcdb_builders.planning.plan import load_plan
+    >>> from lcdb_builders.planning.units import plan_learners
     >>> plan = load_plan({"datasets": [61], "learners": ["LDC"], "repetitions": 10})
     >>> found = estimate(plan, plan_learners(plan))
     >>> found.total.units, found.total.cells

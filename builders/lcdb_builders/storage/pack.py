@@ -18,11 +18,12 @@ import h5py
 import numpy as np
 
 from lcdb.errors import DamagedError, LCDBError, StorageError
-from lcdb_builders import disk
-from lcdb_builders.blockfile import BlockFile, Scores, agree
-from lcdb_builders.blocks import determinism_error
-from lcdb_builders.contents import Contents
-from lcdb_builders.cube import (
+from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.storage import disk
+from lcdb_builders.storage.blockfile import BlockFile, Scores, agree
+from lcdb_builders.storage.blocks import determinism_error
+from lcdb_builders.storage.contents import Contents
+from lcdb_builders.storage.cube import (
     CubeWriter,
     read_values,
     same_chunks,
@@ -30,13 +31,13 @@ from lcdb_builders.cube import (
     unit_digest,
     unit_variables,
 )
-from lcdb_builders.disk import Temporary
-from lcdb_builders.environment import Environment
-from lcdb_builders.growth import merge_units
-from lcdb_builders.journal import Journal
-from lcdb_builders.layout import Coverage
-from lcdb_builders.lease import Lease, locked
-from lcdb_builders.manifest import (
+from lcdb_builders.storage.disk import Temporary
+from lcdb_builders.storage.environment import Environment
+from lcdb_builders.storage.growth import merge_units
+from lcdb_builders.storage.journal import Journal
+from lcdb_builders.storage.layout import Coverage
+from lcdb_builders.storage.lease import Lease, locked
+from lcdb_builders.storage.manifest import (
     Entry,
     Manifest,
     Slice,
@@ -45,8 +46,7 @@ from lcdb_builders.manifest import (
     manifest_path,
     written_now,
 )
-from lcdb_builders.repair import restore_locked
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.storage.repair import restore_locked
 from lcdb_builders.unit import DRAWS, Block, Unit
 
 __all__ = ["Packed", "pack"]

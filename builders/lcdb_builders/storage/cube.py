@@ -26,7 +26,7 @@ from lcdb.schema import (
     VARIABLES,
     Variable,
 )
-from lcdb_builders.contents import Contents
+from lcdb_builders.storage.contents import Contents
 from lcdb_builders.unit import DRAWS, Unit, canonical_json
 
 __all__ = [

@@ -23,11 +23,11 @@ from jsonschema import Draft202012Validator
 from lcdb._version import __version__
 from lcdb.errors import DamagedError, FormatVersionError
 from lcdb.schema import FORMAT_VERSION
-from lcdb_builders import disk
-from lcdb_builders.contents import Contents, Facts, describe, described
-from lcdb_builders.environment import Environment, environment, user
-from lcdb_builders.layout import Rectangle
-from lcdb_builders.records import encode_record, read_record
+from lcdb_builders.storage import disk
+from lcdb_builders.storage.contents import Contents, Facts, describe, described
+from lcdb_builders.storage.environment import Environment, environment, user
+from lcdb_builders.storage.layout import Rectangle
+from lcdb_builders.storage.records import encode_record, read_record
 from lcdb_builders.unit import Unit
 
 __all__ = [

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from lcdb.errors import PlanError
 from lcdb_builders.learners.base import Learner
-from lcdb_builders.plan import LearnerSpec, Plan
-from lcdb_builders.sizes import SMALLEST_TUNED, grid_values, training_sizes
+from lcdb_builders.planning.plan import LearnerSpec, Plan
+from lcdb_builders.planning.sizes import SMALLEST_TUNED, grid_values, training_sizes
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.sources.catalog import Expected
 from lcdb_builders.unit import DRAWS, Unit, canonical_json

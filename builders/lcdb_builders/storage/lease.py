@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lcdb.errors import StorageError
-from lcdb_builders import disk
-from lcdb_builders.process import is_dead, this_process
+from lcdb_builders.storage import disk
+from lcdb_builders.storage.process import is_dead, this_process
 
 __all__ = ["STALE", "Lease", "locked"]
 

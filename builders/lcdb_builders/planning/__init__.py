@@ -1,0 +1,1 @@
+"""Plan files become units and blocks, with what they will cost."""
