@@ -1,0 +1,30 @@
+"""Notebooks run from top to bottom and print what is stored in them."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+from notebook_runs import FOLDER, NOTEBOOKS, kernel, outputs, run
+
+
+@pytest.fixture(scope="module")
+def manager():
+    with kernel() as started:
+        yield started
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_prints_what_it_says(name, manager):
+    """If the code is right and the document old, `python tests/notebook_runs.py` renews it."""
+    stored = nbformat.read(FOLDER / name, as_version=4)
+    nbformat.validate(stored)
+    assert outputs(run(name, manager)) == outputs(stored)
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_reads_as_a_document(name):
+    stored = nbformat.read(FOLDER / name, as_version=4)
+    assert stored.cells[0].cell_type == "markdown"
+    assert stored.cells[0].source.startswith("# ")
+    for before, cell in zip(stored.cells, stored.cells[1:], strict=False):
+        assert "markdown" in (before.cell_type, cell.cell_type), f"unexplained: {cell.source}"
