@@ -19,10 +19,10 @@ from lcdb_builders.kernels.streams import permute_head
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.sampling import Draws
 from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.streams import stream_key
+from lcdb_builders.streams import StreamKey, stream_key
 from lcdb_builders.unit import Unit
 
-__all__ = ["TuningRule", "choices", "tuned_cell", "validation_rows"]
+__all__ = ["TuningRule", "choices", "tuned_cell", "validation_key", "validation_rows"]
 
 CHOSEN, TIE, ONE_CLASS_VALIDATION, ONE_CLASS_FIT = range(len(CHOICE_FLAGS))
 
@@ -88,6 +88,12 @@ class TuningRule:
         return int(best[0]), len(best) > 1
 
 
+def validation_key(unit: Unit) -> StreamKey:
+    """Return the key of the stream that holds out rows; `fixed` and `pool` hold out the same."""
+    split = "fixed" if unit.split == "pool" else unit.split
+    return stream_key(unit.seed, unit.dataset_sha256, "validation", unit.sampling, split)
+
+
 def validation_rows(
     draws: Draws, unit: Unit, n: int, repetition: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -102,10 +108,8 @@ def validation_rows(
     """
     rows, counts = weighted_rows(draws.train(n, repetition))
     held = max(min(max(2, len(rows) // 5), len(rows) - 1), 0)
-    where = (unit.sampling, draws.training_split)
-    key = stream_key(unit.seed, unit.dataset_sha256, "validation", *where)
     order = np.arange(len(rows))
-    permute_head(*key, n, repetition, 0, order, held)
+    permute_head(*validation_key(unit), n, repetition, 0, order, held)
     is_held = np.zeros(len(rows), bool)
     is_held[order[:held]] = True
     kept = ~is_held

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from lcdb.schema import METRICS, SAMPLINGS
 from lcdb_builders.curves import draws_by_split
 from lcdb_builders.kernels.layout import Columns, Task, all_columns, constant_columns
+from lcdb_builders.kernels.tuning import Tuned, Tuning
 from lcdb_builders.learners.base import Scores
 from lcdb_builders.learners.builtin import BuiltinLearner
 from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.tuning import TuningRule, validation_key
 from lcdb_builders.unit import Block
 
-__all__ = ["KernelLearner", "columns_of", "empty_values", "scores_by_split", "task_of"]
+__all__ = [
+    "KernelLearner",
+    "columns_of",
+    "empty_tuned",
+    "empty_values",
+    "scores_by_split",
+    "task_of",
+    "tuned_by_split",
+    "tuning_of",
+]
 
 
 def task_of(snapshot: Snapshot, block: Block) -> Task:
@@ -68,17 +80,61 @@ def scores_by_split(values: np.ndarray, splits: Sequence[str]) -> dict[str, Scor
     return found
 
 
+def tuning_of(block: Block) -> Tuning:
+    """Return what is chosen from what in a tuned block, and the stream that holds out rows."""
+    unit, rule = block.unit, TuningRule.of(block.unit)
+    default = unit.parameters.get(rule.parameter, rule.grid[0])
+    place = rule.place_of(default) if rule.tie == "nearest_default" else 0
+    return Tuning(*validation_key(unit), np.array(rule.grid, np.float64), place)
+
+
+def empty_tuned(block: Block, splits: Sequence[str]) -> Tuned:
+    """Return what a tuned kernel fills."""
+    choices = np.full((*block.shape, len(METRICS)), -1, np.int8)
+    return Tuned(empty_values(block, splits), choices, choices.copy())
+
+
+def tuned_by_split(tuned: Tuned, splits: Sequence[str]) -> dict[str, Scores]:
+    """Return what a tuned kernel has filled as scores and choices; test sets share the choices.
+
+    Examples
+    --------
+    >>> choices = np.zeros((2, 3, 4), np.int8)
+    >>> choices[..., 1] = 7
+    >>> found = tuned_by_split(Tuned(np.zeros((2, 3, 1, 5)), choices, choices), ["fixed"])["fixed"]
+    >>> found["choice_auc"].max(), found["choice_flag_accuracy"].max()
+    (np.int8(7), np.int8(0))
+    """
+    found = scores_by_split(tuned.values, splits)
+    for scores in found.values():
+        for m, name in enumerate(METRICS):
+            scores[f"choice_{name}"] = tuned.choices[..., m].copy()
+            scores[f"choice_flag_{name}"] = tuned.flags[..., m].copy()
+    return found
+
+
 class KernelLearner(BuiltinLearner):
-    """A learner whose untuned blocks a kernel computes; tuned ones are left to the reference."""
+    """A learner whose blocks kernels compute.
+
+    Without a kernel for tuned blocks (`tunes`) those are left to the loop that defines them,
+    `lcdb_builders.tuning`.
+    """
 
     implementation = "kernel-1"
+    #: Whether `fill_tuned` is there.
+    tunes: ClassVar[bool] = False
 
     def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
         """Return the scores of a block by split."""
-        if block.unit.tuning != "default":
+        is_tuned = block.unit.tuning != "default"
+        if is_tuned and not self.tunes:
             return super().block(snapshot, block, splits)
-        values = empty_values(block, splits)
         task, columns = task_of(snapshot, block), columns_of(snapshot, block, splits)
+        if is_tuned:
+            tuned = empty_tuned(block, splits)
+            self.fill_tuned(snapshot, block, task, columns, tuning_of(block), tuned)
+            return tuned_by_split(tuned, splits)
+        values = empty_values(block, splits)
         self.fill(snapshot, block, task, columns, values)
         return scores_by_split(values, splits)
 
@@ -95,3 +151,31 @@ class KernelLearner(BuiltinLearner):
         task, columns, values
             The same as arrays, see `lcdb_builders.kernels.layout` and `empty_values`.
         """
+
+    def fill_tuned(
+        self,
+        snapshot: Snapshot,
+        block: Block,
+        task: Task,
+        columns: Columns,
+        tuning: Tuning,
+        tuned: Tuned,
+    ) -> None:
+        """Fill a tuned block; a family that has this sets `tunes`.
+
+        Every cell holds out rows, scores the whole grid on them, chooses by metric and refits: the
+        steps are in `lcdb_builders.kernels.tuning`. A cell must not depend on which others are
+        computed with it, and chooses what the loop chooses. `fixed` and `pool` come side by side
+        as sets of `columns` and share fits and choices.
+
+        Parameters
+        ----------
+        snapshot, block, task, columns
+            As for `fill`. Parameters that are not tuned are in ``block.unit.parameters``.
+        tuning
+            Grid, tie rule and stream.
+        tuned
+            Values, choices and flags, all to be filled.
+        """
+        msg = f"{self.name} has no kernel for tuned blocks"
+        raise NotImplementedError(msg)
