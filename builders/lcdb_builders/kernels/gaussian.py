@@ -24,7 +24,18 @@ from lcdb_builders.kernels.moments import (
 )
 from lcdb_builders.kernels.triangles import factor, invert, solve, solve_transposed, stack
 
-__all__ = ["LDC", "NMC", "QDC", "Model", "fit_draw", "fit_moments", "model_of", "score_columns"]
+__all__ = [
+    "LDC",
+    "NMC",
+    "QDC",
+    "Model",
+    "begin_fit",
+    "fit_draw",
+    "fit_moments",
+    "linear_scores",
+    "model_of",
+    "score_columns",
+]
 
 # A kind is the scatter that it needs.
 NMC, LDC, QDC = NO_ROOT, POOLED, EACH_CLASS
@@ -133,8 +144,8 @@ def _whiten_by_spread(moments, n, c, model):
 
 
 @kernel(borrow=True)
-def _begin(kind, parameter, moments, n, model):
-    """Do what all kinds share; returns whether there is more than one class."""
+def begin_fit(kind, parameter, moments, n, model):
+    """Take means and spread, shrinking those of NMC; returns whether there are several classes."""
     classes = 0
     for c in range(len(moments.counts)):
         model.present[c] = moments.counts[c] > 0
@@ -160,7 +171,7 @@ def fit_moments(kind, parameter, moments, n, model):
     moments, n, model
         Rows and their number; overwritten.
     """
-    if not _begin(kind, parameter, moments, n, model):
+    if not begin_fit(kind, parameter, moments, n, model):
         return
     d = len(model.centre)
     ridge = parameter * model.spread[0]
@@ -184,7 +195,7 @@ def fit_draw(kind, parameter, task, weight, distinct, count, n, moments, places,
     d = len(model.centre)
     spare = d if kind == QDC else 0
     add_draw(task, weight, distinct, count, spare, moments, places, model.Z)
-    if not _begin(kind, parameter, moments, n, model):
+    if not begin_fit(kind, parameter, moments, n, model):
         return
     first, stop, _ = places
     ridge = parameter * model.spread[0]
@@ -217,7 +228,8 @@ def _distance_scores(mean, spread, XT, a, b, s):
 
 
 @kernel(borrow=True)
-def _linear_scores(coef, intercept, Y, size, s):
+def linear_scores(coef, intercept, Y, size, s):
+    """Write an intercept plus the weighted sum of the first so many columns of Y."""
     d = len(coef)
     for i in range(size):
         s[i] = intercept
@@ -242,7 +254,7 @@ def _quadratic_scores(white, intercept, Y, size, z, s):
     for i in range(size):
         s[i] = intercept
     for k in range(len(white)):
-        _linear_scores(white[k, : k + 1], 0.0, Y, size, z)
+        linear_scores(white[k, : k + 1], 0.0, Y, size, z)
         for i in range(size):
             s[i] = fma(-0.5 * z[i], z[i], s[i])
 
@@ -270,7 +282,7 @@ def _score_run(kind, model, XT, a, b, S):
         if kind == NMC:
             _distance_scores(model.means[c], model.spread[0], XT, a, b, s)
         elif kind == LDC:
-            _linear_scores(model.coef[c], model.intercept[c], Y, b - a, s)
+            linear_scores(model.coef[c], model.intercept[c], Y, b - a, s)
         else:
             _centre_columns(XT, model.means[c], a, b, Y)
             _quadratic_scores(model.white[c], model.intercept[c], Y, b - a, Y[len(model.L)], s)

@@ -25,7 +25,14 @@ from lcdb_builders.kernels.layout import (
 from lcdb_builders.kernels.metrics import room, score_log_scores
 from lcdb_builders.kernels.moments import add_row, forget, moments_of
 
-__all__ = ["gaussian_block"]
+__all__ = [
+    "desk_of",
+    "gaussian_block",
+    "places_of",
+    "score_constant_sets",
+    "score_left_out",
+    "score_rest_of_classes",
+]
 
 #: Workspace of a block: `S`, `packed` (K, columns) log scores; `XT` (d, columns) and `begin` (K,)
 #: a repetition's own columns; `lo`, `hi` (1, K) a cell's own test set; `index` (columns,) what it
@@ -36,7 +43,8 @@ Desk = namedtuple(
 )
 
 
-def _desk(task, columns):
+def desk_of(task: Task, columns: Columns) -> Desk:
+    """Return the workspace of a block."""
     d, size = columns.XT.shape
     classes = task.classes
     own = size if columns.varying else 0
@@ -55,8 +63,18 @@ def _desk(task, columns):
     )
 
 
+def places_of(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the `places` of `add_draw`."""
+    classes, d = task.classes, task.X.shape[1]
+    return (
+        np.empty(classes, np.int64),
+        np.empty(classes, np.int64),
+        np.empty(len(task.pool) + classes * d, np.int64),
+    )
+
+
 @kernel(glue=True)
-def _score_constant_sets(kind, model, columns, desk, out):
+def score_constant_sets(kind, model, columns, desk, out):
     """Score a fitted model on every constant test set; ``out`` is (sets, 5)."""
     score_columns(kind, model, columns.XT, 0, columns.XT.shape[1], desk.S)
     for k in range(len(columns.lo)):
@@ -64,7 +82,7 @@ def _score_constant_sets(kind, model, columns, desk, out):
 
 
 @kernel(glue=True)
-def _score_rest_of_classes(kind, model, moments, desk, out):
+def score_rest_of_classes(kind, model, moments, desk, out):
     """Score on what an additive training set leaves of the repetition's own columns."""
     lo = desk.lo[0]
     hi = desk.hi[0]
@@ -75,7 +93,7 @@ def _score_rest_of_classes(kind, model, moments, desk, out):
 
 
 @kernel(glue=True)
-def _score_left_out(kind, model, columns, desk, out):
+def score_left_out(kind, model, columns, desk, out):
     """Score on the columns that a draw has left out."""
     lo = desk.lo[0]
     hi = desk.hi[0]
@@ -99,9 +117,9 @@ def _additive_repetition(kind, parameter, task, columns, r, moments, model, desk
         done = n
         fit_moments(kind, parameter, moments, n, model)
         if columns.varying:
-            _score_rest_of_classes(kind, model, moments, desk, out[i, r])
+            score_rest_of_classes(kind, model, moments, desk, out[i, r])
         else:
-            _score_constant_sets(kind, model, columns, desk, out[i, r])
+            score_constant_sets(kind, model, columns, desk, out[i, r])
 
 
 @kernel(glue=True)
@@ -122,9 +140,9 @@ def _run(kind, parameter, task, columns, moments, model, places, desk, out):
             n = task.sizes[i]
             _draw_and_fit(kind, parameter, task, n, task.first + r, moments, places, model, desk)
             if columns.varying:
-                _score_left_out(kind, model, columns, desk, out[i, r])
+                score_left_out(kind, model, columns, desk, out[i, r])
             else:
-                _score_constant_sets(kind, model, columns, desk, out[i, r])
+                score_constant_sets(kind, model, columns, desk, out[i, r])
             for row in desk.order[:n]:
                 desk.weight[row] = 0
 
@@ -149,9 +167,5 @@ def gaussian_block(
     # Made here, so that the kernel borrows every array and counts no references.
     moments = moments_of(kind, task.classes, d)
     model = model_of(kind, task.classes, d, len(task.pool))
-    places = (
-        np.empty(task.classes, np.int64),
-        np.empty(task.classes, np.int64),
-        np.empty(len(task.pool) + task.classes * d, np.int64),
-    )
-    _run(kind, parameter, task, columns, moments, model, places, _desk(task, columns), out)
+    places, desk = places_of(task), desk_of(task, columns)
+    _run(kind, parameter, task, columns, moments, model, places, desk, out)

@@ -73,7 +73,8 @@ def factor(Z, first, stop, n, ridge, L):
             squares += v[i] * v[i]
         length = math.sqrt(squares)
         head = v[0]
-        scale = 1.0 / (length * (length + abs(head)))
+        # Without a ridge a column may be 0, and stays as it is.
+        scale = 1.0 / (length * (length + abs(head))) if length > 0.0 else 0.0
         v[0] = head + length if head >= 0.0 else head - length
         j = k + 1
         while j + 4 <= d:

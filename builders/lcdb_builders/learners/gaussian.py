@@ -9,7 +9,9 @@ import numpy as np
 
 from lcdb_builders.kernels import gaussian as kernels
 from lcdb_builders.kernels.gaussian_block import gaussian_block
+from lcdb_builders.kernels.gaussian_tuned import gaussian_tuned
 from lcdb_builders.kernels.layout import Columns, Task
+from lcdb_builders.kernels.tuning import Tuned, Tuning
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import KernelLearner
 from lcdb_builders.learners.builtin import WEIGHTS
@@ -30,6 +32,7 @@ class _Gaussian(KernelLearner):
     kind: ClassVar[int]
     tuned_parameter: ClassVar[str]
     grid = WEIGHTS
+    tunes = True
 
     def fill(
         self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
@@ -37,6 +40,18 @@ class _Gaussian(KernelLearner):
         """Fill the values of an untuned block."""
         parameter = float(block.unit.parameters[self.tuned_parameter])
         gaussian_block(self.kind, parameter, task, columns, values)
+
+    def fill_tuned(
+        self,
+        snapshot: Snapshot,
+        block: Block,
+        task: Task,
+        columns: Columns,
+        tuning: Tuning,
+        tuned: Tuned,
+    ) -> None:
+        """Fill a tuned block."""
+        gaussian_tuned(self.kind, task, columns, tuning, tuned)
 
 
 class NMC(_Gaussian):

@@ -1,0 +1,88 @@
+"""Tuned kernels against the loop that defines tuned cells: one table, a row for each learner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from counts import counts
+from lcdb_builders.learners import registry
+from lcdb_builders.unit import Block
+from snapshots import GENERATED, REAL, generated, real
+from tuned import Compared, compare_tuned, tuned_unit
+
+from lcdb.schema import SAMPLINGS
+
+SPLITS = (("fixed", "pool"), ("varying",))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A learner, a grid if not its own, and the largest sizes that its loop is worth."""
+
+    learner: str
+    grid: tuple[float, ...] | None = None
+    largest: int = 10_000
+
+    def __str__(self) -> str:
+        return self.learner if self.grid is None else f"{self.learner}{list(self.grid)}"
+
+
+COMPARISONS = (
+    Comparison("NMC"),
+    Comparison("LDC"),
+    Comparison("QDC"),
+)
+
+
+def sizes_of(snapshot, count, seed, largest):
+    """So many sizes from 10, half of them small, where matrices are singular."""
+    rng = np.random.default_rng(seed)
+    m = min(snapshot.rows * 7 // 10, largest)
+    small = rng.integers(10, max(11, min(m, 3 * snapshot.features)) + 1, count)
+    some = rng.integers(10, m + 1, count)
+    return tuple(sorted(set(np.where(np.arange(count) % 2, small, some).tolist())))
+
+
+def compare(comparison, snapshot, count, seed):
+    """Assert agreement on all samplings and splits."""
+    learner, compared = registry.get(comparison.learner), Compared()
+    for k, sampling in enumerate(SAMPLINGS):
+        for j, splits in enumerate(SPLITS):
+            sizes = sizes_of(snapshot, count, [seed, k, j], comparison.largest)
+            unit = tuned_unit(learner, snapshot, sampling, splits[0], sizes, grid=comparison.grid)
+            first = 7 * k + j
+            compared += compare_tuned(
+                learner, snapshot, Block(unit, sizes, first, first + 1), splits
+            )
+    return compared
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS, ids=str)
+@pytest.mark.parametrize("kind", GENERATED)
+def test_agrees_on_generated_data(comparison, kind):
+    assert compare(comparison, generated(kind), counts(1, 12), 1).cells > 0
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS, ids=str)
+@pytest.mark.parametrize("id", REAL)
+def test_agrees_on_real_data(comparison, id, data_folder):
+    assert compare(comparison, real(id, data_folder), counts(1, 40), 2).cells > 0
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS, ids=str)
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("split", ["fixed", "varying"])
+def test_a_cell_does_not_depend_on_its_block(comparison, sampling, split):
+    """Any sizes, repetitions and splits computed together: the same bits and choices."""
+    snapshot = generated("ten classes")
+    sizes, learner = (10, 11, 19, 40, 63), registry.get(comparison.learner)
+    unit = tuned_unit(learner, snapshot, sampling, split, sizes, grid=comparison.grid)
+    whole = learner.block(snapshot, Block(unit, sizes, 0, 4), (split,))[split]
+    for some, first, stop in ((sizes[::2], 0, 4), (sizes[3:], 1, 3), (sizes[-1:], 3, 4)):
+        splits = (split, "pool") if split == "fixed" else (split,)
+        scores = learner.block(snapshot, Block(unit, some, first, stop), splits)[split]
+        chosen = [sizes.index(n) for n in some]
+        for name, values in scores.items():
+            np.testing.assert_array_equal(values, whole[name][chosen, first:stop], name)
