@@ -224,6 +224,16 @@ def test_opening_a_database_loads_what_it_needs():
     assert not found & (HEAVY - {"dask"} | {"numba", "jsonschema", "rich"})
 
 
+def test_kernels_compute_without_what_references_need():
+    """Workers start in a fraction of a second: scikit-learn alone takes one to import."""
+    found = loaded(
+        "from lcdb_builders.learners import registry; import lcdb_builders.run.tasks; "
+        "[registry.get(name) for name in registry.LEARNERS]"
+    )
+    assert "lcdb_builders" in found and "numba" in found
+    assert not found & {"sklearn", "pandas", "xarray", "distributed", "openml"}
+
+
 def test_every_public_name_is_there_and_lazy():
     import lcdb
 

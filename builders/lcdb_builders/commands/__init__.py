@@ -7,6 +7,7 @@ __all__ = ["COMMANDS"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "build": ("build the cubes of a plan, or go on with it", "lcdb_builders.commands.build"),
+    "compile": ("compile the kernels for this machine", "lcdb_builders.commands.compile"),
     "datasets": ("the ten datasets, and which are at hand", "lcdb_builders.commands.datasets"),
     "fetch": ("fetch datasets into the user's cache", "lcdb_builders.commands.fetch"),
     "plan": ("what a plan means, and what it will take", "lcdb_builders.commands.plan"),

@@ -1,7 +1,8 @@
 """What the ten learners of the database share: a reference estimator fitted cell by cell.
 
 A family with a kernel overrides `block` and `implementation`; `estimator` stays what `lcdb replay`
-and `lcdb verify --recompute` refit with.
+and `lcdb verify --recompute` refit with. Estimators are imported where they are made: scikit-learn
+takes a second to import, and a kernel needs nothing of it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from lcdb_builders.kernels.tuning import Tuned, Tuning
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import KernelLearner
 from lcdb_builders.learners.builtin import WEIGHTS
-from lcdb_builders.reference import gaussian as reference
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import Block
 
@@ -68,6 +67,8 @@ class NMC(_Gaussian):
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted nearest mean classifier."""
+        from lcdb_builders.reference import gaussian as reference
+
         return reference.NMC(**params)
 
 
@@ -81,6 +82,8 @@ class LDC(_Gaussian):
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted linear discriminant classifier."""
+        from lcdb_builders.reference import gaussian as reference
+
         return reference.LDC(**params)
 
 
@@ -94,4 +97,6 @@ class QDC(_Gaussian):
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted quadratic discriminant classifier."""
+        from lcdb_builders.reference import gaussian as reference
+
         return reference.QDC(**params)

@@ -14,12 +14,9 @@ from functools import cached_property
 from importlib.metadata import packages_distributions, version
 from typing import Any, ClassVar
 
-from sklearn.base import is_classifier
-
 from lcdb.errors import ImportRefusedError, LabelError, PlanError, did_you_mean
 from lcdb_builders.curves import reference_block
 from lcdb_builders.learners.base import Learner, Parameter, Scores
-from lcdb_builders.reference.generic import Generic
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.streams import StreamKey, stream
 from lcdb_builders.unit import Block
@@ -152,6 +149,8 @@ class GenericLearner(Learner):
         self._refuse(params)
         full = {key: value for key, value in self.defaults.items() if _is_plain(value)}
         full |= dict(params)
+        from sklearn.base import is_classifier
+
         estimator = self.cls(**full)
         if not is_classifier(estimator):
             msg = f"learners.{self.name}.estimator is {self.path!r}; expected a classifier"
@@ -199,6 +198,8 @@ class GenericLearner(Learner):
         seedless = "random_state" in self.defaults and chosen.get("random_state") is None
         if seedless and cell:
             chosen["random_state"] = random_state(cell["key"], cell["n"], cell["repetition"])
+        from lcdb_builders.reference.generic import Generic
+
         return Generic(self.cls(**chosen))
 
     def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:

@@ -14,7 +14,6 @@ from lcdb_builders.kernels.scaling import hinge_penalty, logistic_penalty, scale
 from lcdb_builders.learners.base import Parameter, Scores
 from lcdb_builders.learners.batch import columns_of, empty_values, scores_by_split, task_of
 from lcdb_builders.learners.builtin import WEIGHTS, BuiltinLearner
-from lcdb_builders.reference import linear as reference
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import Block
 
@@ -72,6 +71,8 @@ class LREG(_Linear):
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted logistic regression."""
+        from lcdb_builders.reference import linear as reference
+
         return reference.LREG(**params)
 
     def problem(
@@ -94,6 +95,8 @@ class LSVC(_Linear):
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted linear support vector classifier."""
+        from lcdb_builders.reference import linear as reference
+
         return reference.LSVC(**params)
 
     def problem(

@@ -13,7 +13,6 @@ from lcdb_builders.kernels.neighbours import Table, nearest_block, table_of
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
-from lcdb_builders.reference import neighbours as reference
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import Block
 
@@ -52,6 +51,8 @@ class NNC(KernelLearner):
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted nearest neighbour classifier."""
+        from lcdb_builders.reference import neighbours as reference
+
         return reference.NNC(**params)
 
     def fill(

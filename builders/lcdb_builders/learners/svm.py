@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.builtin import WEIGHTS, BuiltinLearner
-from lcdb_builders.reference import svm as reference
 from lcdb_builders.snapshot import Snapshot
 
 __all__ = ["GSVC"]
@@ -25,4 +24,6 @@ class GSVC(BuiltinLearner):
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted support vector classifier with the dataset's gamma."""
+        from lcdb_builders.reference import svm as reference
+
         return reference.GSVC(**params, gamma=reference.dataset_gamma(snapshot.X))

@@ -16,8 +16,7 @@ from lcdb_builders.kernels.tree_blocks import boosting_block, forest_block, tree
 from lcdb_builders.learners.base import Parameter, Scores
 from lcdb_builders.learners.batch import KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
-from lcdb_builders.reference import boosting, trees
-from lcdb_builders.reference.randomness import CellStream
+from lcdb_builders.reference.randomness import CellStream, features_at_node
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import Block
 
@@ -66,7 +65,9 @@ class DT(_Tree):
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted tree with the cell's random stream."""
-        return trees.DT(**params, stream=_stream(cell))
+        from lcdb_builders.reference.trees import DT as Reference
+
+        return Reference(**params, stream=_stream(cell))
 
     def run(self, arrays: tuple, params: Mapping[str, Any], values: np.ndarray) -> None:
         """Call the kernel."""
@@ -86,12 +87,14 @@ class RFOR(_Tree):
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted forest with the cell's random stream."""
-        return trees.RFOR(**params, stream=_stream(cell))
+        from lcdb_builders.reference.trees import RFOR as Reference
+
+        return Reference(**params, stream=_stream(cell))
 
     def run(self, arrays: tuple, params: Mapping[str, Any], values: np.ndarray) -> None:
         """Call the kernel."""
         d = len(arrays[3])
-        visits = trees.features_at_node(params["features"], d)
+        visits = features_at_node(params["features"], d)
         forest_block(*arrays, params["trees"], params["min_samples_leaf"], visits, values)
 
 
@@ -106,7 +109,9 @@ class ADAB(_Tree):
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted ensemble of stumps with the cell's random stream."""
-        return boosting.ADAB(**params, stream=_stream(cell))
+        from lcdb_builders.reference.boosting import ADAB as Reference
+
+        return Reference(**params, stream=_stream(cell))
 
     def run(self, arrays: tuple, params: Mapping[str, Any], values: np.ndarray) -> None:
         """Call the kernel."""

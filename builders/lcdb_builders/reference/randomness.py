@@ -8,6 +8,7 @@ SplitMix64 (Steele, Lea & Flood 2014), a generator made for splitting.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from lcdb_builders.streams import StreamKey, stream, stream_key
 
-__all__ = ["CellStream", "bootstrap_counts", "descend", "feature_order"]
+__all__ = ["CellStream", "bootstrap_counts", "descend", "feature_order", "features_at_node"]
 
 WORD = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -110,3 +111,14 @@ def bootstrap_counts(words: list[int], n: int) -> np.ndarray:
         draw, left = product >> 64, product & WORD
         counts[draw] += 1
     return counts
+
+
+def features_at_node(asked: int, features: int) -> int:
+    """Return how many features a node of a forest visits; 0 asks for floor(sqrt(features)).
+
+    Examples
+    --------
+    >>> features_at_node(0, 8), features_at_node(5, 8), features_at_node(9, 8)
+    (2, 5, 8)
+    """
+    return min(asked, features) if asked else math.isqrt(features)

@@ -8,7 +8,6 @@ node visits first, in an order drawn from the cell's stream.
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 
@@ -22,9 +21,10 @@ from lcdb_builders.reference.randomness import (
     bootstrap_counts,
     descend,
     feature_order,
+    features_at_node,
 )
 
-__all__ = ["DT", "RFOR", "RandomisedClassifier", "features_at_node", "midpoint"]
+__all__ = ["DT", "RFOR", "RandomisedClassifier", "midpoint"]
 
 # A float gain is within this of the exact one; only candidates so near the best are compared
 # as fractions.
@@ -239,17 +239,6 @@ class DT(RandomisedClassifier):
 
     def _predict_proba(self, X: np.ndarray) -> np.ndarray:
         return self.tree_.predict(X)
-
-
-def features_at_node(asked: int, features: int) -> int:
-    """Return how many features a node of a forest visits; 0 asks for floor(sqrt(features)).
-
-    Examples
-    --------
-    >>> features_at_node(0, 8), features_at_node(5, 8), features_at_node(9, 8)
-    (2, 5, 8)
-    """
-    return min(asked, features) if asked else math.isqrt(features)
 
 
 class RFOR(RandomisedClassifier):

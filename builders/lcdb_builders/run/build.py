@@ -17,8 +17,10 @@ from lcdb_builders.planning.cost import block_lengths, stretch
 from lcdb_builders.planning.plan import DatasetSpec, Plan, load_plan
 from lcdb_builders.planning.units import Subject, plan_learners, units
 from lcdb_builders.run.cluster import Pool, check_pool, open_pool
+from lcdb_builders.run.compiling import compile_kernels, kinds_of
 from lcdb_builders.run.engine import Engine, Settings, Tally
 from lcdb_builders.run.jobs import Costs, Job, order, overlap, pair
+from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.packing import Cube, Packer
 from lcdb_builders.run.progress import Progress, choose
 from lcdb_builders.run.signals import Stop, stop_on_signals
@@ -163,6 +165,8 @@ def build(
             builder = _Builder(work, journal, costs, stop, told)
             with builder.packer:
                 if jobs:
+                    if scheduler is None and slurm is None:
+                        builder.compile(jobs, workers or usable_cpus())
                     with open_pool(workers, scheduler, slurm) as pool:
                         builder.compute(jobs, pool)
                 return builder.pack()
@@ -269,6 +273,11 @@ class _Builder:
         self.tally = Tally()
         self.packer = Packer(work.root, work.plan.repetitions)
         self._handed: set[str] = set()
+
+    def compile(self, jobs: Iterable[Job], workers: int) -> None:
+        """Compile what jobs need on this machine; others do it when they are given the first."""
+        kinds = kinds_of((job.block.unit, job.splits) for job in jobs)
+        compile_kernels(kinds, workers, tell=self.told.tell, look=self._check_stop)
 
     def compute(self, jobs: Sequence[Job], pool: Pool) -> None:
         """Compute what is missing; datasets that are finished are packed meanwhile."""

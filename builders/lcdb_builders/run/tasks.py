@@ -113,27 +113,36 @@ def pack(
     }
 
 
-_compiled: set[tuple[str, str, str, str]] = set()
+def compile_kinds(kinds: Sequence[Mapping[str, Any]]) -> None:
+    """Compile the kernels of kinds of blocks, see `lcdb_builders.run.compiling`."""
+    from lcdb_builders.run.compiling import Kind, make_ready
+
+    make_ready([Kind.from_json(kind) for kind in kinds])
 
 
 def prepare(root: str, block: Mapping[str, Any], splits: Sequence[str], allow_import: bool) -> None:
-    """Import what computes, and have its kernels compiled: by one cell that nobody sees.
+    """Import what computes a block, and have its kernel loaded or compiled.
 
     Compiling may take longer than computing, once on every machine; the time of a block begins
     after it.
     """
-    import lcdb_builders.curves  # noqa: F401
     from lcdb_builders.learners import registry
+    from lcdb_builders.run.compiling import kinds_of, make_ready
 
-    here = block_from_json(block)
-    unit = here.unit
-    kind = (unit.learner, unit.sampling, unit.split, unit.tuning)
-    if unit.implementation.startswith("kernel-") and kind not in _compiled:
-        _compiled.add(kind)
-        one = Block(unit, here.sizes[:1], here.first, here.first + 1)
-        snapshot = _snapshot(root, unit.dataset, unit.dataset_sha256)
-        registry.for_unit(unit).block(snapshot, one, tuple(splits))
+    unit = block_from_json(block).unit
+    if unit.learner == DRAWS:
+        return
+    registry.for_unit(unit, allow_import=allow_import)
+    if unit.implementation.startswith("kernel-"):
+        make_ready(kinds_of([(unit, splits)]))
+    else:
+        import lcdb_builders.reference.generic  # noqa: F401
 
 
 PREPARE: dict[str, Callable[..., None]] = {"compute": prepare}
-TASKS: dict[str, Callable[..., Any]] = {"compute": compute, "pack": pack, "ready": ready}
+TASKS: dict[str, Callable[..., Any]] = {
+    "compile": compile_kinds,
+    "compute": compute,
+    "pack": pack,
+    "ready": ready,
+}

@@ -1,0 +1,307 @@
+"""Kernels are compiled once on every machine, before anything that is timed.
+
+Numba compiles for types of arguments, never for their values, so the smallest datasets do: each
+kind of block that a build will ask for is computed on two of a few rows, and nobody looks at the
+numbers. A marker beside the compiled code says that a kind is done, so that a warm start need not
+load anything to know.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import config
+
+from lcdb.errors import LCDBError, StorageError
+from lcdb_builders.kernels.jit import cache_folder
+from lcdb_builders.planning.plan import Plan
+from lcdb_builders.planning.units import plan_learners, units
+from lcdb_builders.run.progress import duration
+from lcdb_builders.run.supervise import Child, Outcome
+from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.sources.cache import locked
+from lcdb_builders.storage import disk
+from lcdb_builders.storage.contents import describe, described
+from lcdb_builders.unit import Block, Unit, canonical_json, digest
+
+__all__ = ["Compiled", "Kind", "check", "compile_kernels", "kinds_of", "make_ready", "plan_kinds"]
+
+COMPILES = not config.DISABLE_JIT  # type: ignore[attr-defined]
+# Two classes and more may be different code; the largest size must do for tuned curves too.
+CLASSES = (2, 3)
+ROWS, SIZES = 24, (2, 12)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of blocks: what decides which code computes them.
+
+    Parameters
+    ----------
+    unit
+        A unit, without its dataset.
+    splits
+        The test sets of one call, see `lcdb_builders.learners.base.Learner.block`.
+    """
+
+    unit: Unit
+    splits: tuple[str, ...]
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of the kind."""
+        return digest([self.unit.identity, list(self.splits)])
+
+    @property
+    def family(self) -> str:
+        """Name of the module of its learner: what is best compiled in one process."""
+        from lcdb_builders.learners import registry
+
+        return type(registry.for_unit(self.unit)).__module__.rpartition(".")[2]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the kind as a JSON-able dict; `from_json` undoes it."""
+        return {"unit": describe(self.unit), "splits": list(self.splits)}
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Kind:
+        """Return the kind of a dict that went through JSON."""
+        return Kind(described(content["unit"]), tuple(content["splits"]))
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What became of the kernels of a family.
+
+    Parameters
+    ----------
+    learners
+        Names of its learners.
+    seconds
+        How long it took.
+    reason
+        Why it failed; empty if it did not.
+    """
+
+    learners: tuple[str, ...]
+    seconds: float
+    reason: str
+
+
+def kinds_of(calls: Iterable[tuple[Unit, Sequence[str]]]) -> list[Kind]:
+    """Return the kinds of calls that kernels answer.
+
+    Parameters
+    ----------
+    calls
+        A unit and the splits of a call each.
+
+    Examples
+    --------
+    >>> unit = Unit("61", "ab", 1, "LDC", "", "{}", "kernel-1", "random", "fixed", "default", "",
+    ...             (1, 2, 3))
+    >>> other = replace(unit, dataset="11", dataset_sha256="cd", sizes=(1, 2))
+    >>> len(kinds_of([(unit, ("fixed",)), (other, ("fixed",)), (unit, ("fixed", "pool"))]))
+    2
+    """
+    return list(
+        dict.fromkeys(
+            Kind(replace(unit, dataset="", dataset_sha256="", seed=0, sizes=()), tuple(splits))
+            for unit, splits in calls
+            if unit.implementation.startswith("kernel-") and not unit.estimator
+        )
+    )
+
+
+def plan_kinds(plan: Plan, learners: Iterable[str] | None = None) -> list[Kind]:
+    """Return the kinds of blocks of a plan.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    learners
+        Names of those to take; all by default.
+
+    Examples
+    --------
+    >>> from lcdb_builders.planning.plan import load_plan
+    >>> plan = load_plan({"datasets": [61], "learners": ["LDC", "NNC"], "samplings": ["random"]})
+    >>> [kind.splits for kind in plan_kinds(plan, ["NNC"])]
+    [('fixed',), ('varying',)]
+    """
+    table = plan_learners(plan)
+    if learners is not None:
+        table = {name: table[plan.learner(name).name] for name in learners}
+    every = units(replace(plan, sizes=list(SIZES)), _specimen(CLASSES[0]), table)
+    calls: list[tuple[Unit, tuple[str, ...]]] = [(unit, (unit.split,)) for unit in every]
+    if {"fixed", "pool"} <= set(plan.splits):
+        calls += [(unit, ("fixed", "pool")) for unit in every if unit.split == "fixed"]
+    return kinds_of(calls)
+
+
+@cache
+def _specimen(classes: int) -> Snapshot:
+    X = np.random.default_rng(classes).normal(size=(ROWS, 3))
+    names = tuple(f"class {c}" for c in range(classes))
+    y = np.arange(ROWS) % classes
+    return Snapshot(f"specimen-{classes}", X, y, ("a", "b", "c"), names, "specimen")
+
+
+def _exercise(kind: Kind) -> None:
+    """Compute a block of a kind on each specimen."""
+    from lcdb_builders.learners import registry
+
+    learner = registry.for_unit(kind.unit)
+    rule = kind.unit.tuning_rule
+    if rule:  # types of a grid's values matter, their number does not
+        content = json.loads(rule)
+        rule = canonical_json({**content, "grid": content["grid"][:2]})
+    sizes = SIZES if not rule else SIZES[-1:]
+    for snapshot in map(_specimen, CLASSES):
+        unit = replace(
+            kind.unit,
+            dataset=snapshot.id,
+            dataset_sha256=snapshot.sha256,
+            tuning_rule=rule,
+            sizes=sizes,
+        )
+        learner.block(snapshot, Block(unit, sizes, 0, 1), kind.splits)
+
+
+# -- in the process that computes ------------------------------------------------------------------
+
+_ready: set[str] = set()
+
+
+def make_ready(kinds: Iterable[Kind]) -> None:
+    """Have the code of kinds of one family in this process: compiled, if nobody has done it yet.
+
+    Two processes do not compile the same family at once: the second loads what the first made.
+    """
+    waiting = [kind for kind in kinds if kind.key not in _ready]
+    if not waiting or not COMPILES:
+        return
+    with nullcontext() if all(map(_is_marked, waiting)) else _alone(waiting[0].family):
+        for kind in waiting:
+            _exercise(kind)
+            _mark(kind)
+            _ready.add(kind.key)
+
+
+def _marker(kind: Kind) -> Path | None:
+    folder = cache_folder()
+    return None if folder is None else folder / f"{kind.key[:24]}.ready"
+
+
+def _is_marked(kind: Kind) -> bool:
+    marker = _marker(kind)
+    return marker is not None and marker.exists()
+
+
+def _mark(kind: Kind) -> None:
+    marker = _marker(kind)
+    if marker is not None:
+        with suppress(StorageError):  # it will be looked at again, and found compiled
+            disk.create(marker, b"")
+
+
+@contextmanager
+def _alone(family: str) -> Iterator[None]:
+    folder = cache_folder()
+    with nullcontext() if folder is None else locked(folder, family):
+        yield
+
+
+# -- in the process that has it done ---------------------------------------------------------------
+
+
+def compile_kernels(
+    kinds: Iterable[Kind],
+    workers: int,
+    *,
+    tell: Callable[[str], None],
+    look: Callable[[], None] = lambda: None,
+) -> list[Compiled]:
+    """Compile what is not compiled yet, each family in a process of its own.
+
+    Parameters
+    ----------
+    kinds
+        What blocks are going to be of.
+    workers
+        How many processes at a time.
+    tell
+        Called with lines for people.
+    look
+        Called now and then; may raise to end it.
+
+    Returns
+    -------
+    list of Compiled
+        By family; empty if everything was there.
+    """
+    missing: dict[str, list[Kind]] = {}
+    if COMPILES and cache_folder() is not None:
+        for kind in kinds:
+            if not _is_marked(kind):
+                missing.setdefault(kind.family, []).append(kind)
+    if not missing:
+        return []
+    names = {family: _learners(found) for family, found in missing.items()}
+    everything = ", ".join(name for found in names.values() for name in found)
+    tell(f"compiling kernels for this machine, once: {everything}")
+    children = [Child() for _ in missing]
+    done: list[Compiled] = []
+    with ThreadPoolExecutor(workers, thread_name_prefix="lcdb compile") as threads:
+        try:
+            running = {
+                threads.submit(_compile, child, found): names[family]
+                for child, (family, found) in zip(children, missing.items(), strict=True)
+            }
+            while running:
+                look()
+                for future in [future for future in running if future.done()]:
+                    done.append(_told(running.pop(future), future, tell))
+                time.sleep(0.02)
+        finally:
+            for child in children:
+                child.stop()
+            threads.shutdown(cancel_futures=True)
+    return done
+
+
+def _learners(kinds: Iterable[Kind]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(kind.unit.learner for kind in kinds))
+
+
+def _compile(child: Child, kinds: Sequence[Kind]) -> Outcome:
+    with child:
+        return child.run("compile", {"kinds": [kind.as_json() for kind in kinds]})
+
+
+def _told(
+    learners: tuple[str, ...], future: Future[Outcome], tell: Callable[[str], None]
+) -> Compiled:
+    outcome = future.result()
+    found = Compiled(learners, outcome.seconds, outcome.reason)
+    what = f"{', '.join(learners)} after {duration(found.seconds)}"
+    tell(f"compiled {what}" if not found.reason else f"not compiled: {what}: {found.reason}")
+    return found
+
+
+def check(compiled: Iterable[Compiled]) -> None:
+    """Raise the first failure, if there is one."""
+    for found in compiled:
+        if found.reason:
+            msg = f"kernels of {', '.join(found.learners)} cannot be compiled: {found.reason}"
+            raise LCDBError(msg)

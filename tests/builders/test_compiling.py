@@ -1,0 +1,150 @@
+"""Kernels compiled before a build: all of what it uses, once, and never stale."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import lcdb_builders
+import pytest
+from lcdb_builders.planning.plan import load_plan
+from lcdb_builders.run.compiling import Kind, check, compile_kernels, kinds_of, plan_kinds
+
+from lcdb.errors import LabelError, LCDBError
+
+PLAN = {
+    "datasets": [61],
+    "learners": ["NNC"],
+    "samplings": ["additive", "bootstrap"],
+    "splits": ["fixed", "varying", "pool"],
+    "sizes": [10, 50],
+    "repetitions": 3,
+}
+
+
+def environment(cache, root=None):
+    variables = {**os.environ, "LCDB_CACHE": str(cache)}
+    return variables if root is None else {**variables, "PYTHONPATH": str(root)}
+
+
+def run(arguments, variables):
+    done = subprocess.run(
+        [sys.executable, *arguments], env=variables, text=True, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def compiled_files(cache):
+    return {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb[ci]")}
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory):
+    """A cache in which the kernels of nearest neighbours are compiled, and what was said."""
+    cache = tmp_path_factory.mktemp("cache")
+    done = run(["-m", "lcdb.cli", "compile", "--learner", "NNC"], environment(cache))
+    return cache, done.stderr
+
+
+def test_compiling_says_what_it_does_and_does_it_once(warm):
+    cache, told = warm
+    assert "compiling kernels for this machine, once: NNC" in told
+    assert "compiled NNC after" in told and str(cache) in told
+    before = compiled_files(cache)
+    assert before
+    again = run(["-m", "lcdb.cli", "compile", "--learner", "NNC"], environment(cache))
+    assert "everything is compiled" in again.stderr
+    assert compiled_files(cache) == before
+
+
+def test_a_build_after_it_compiles_nothing(warm, tmp_path):
+    cache, _ = warm
+    before = compiled_files(cache)
+    script = (
+        "import lcdb_builders, json, sys\n"
+        "report = lcdb_builders.build(json.loads(sys.argv[1]), sys.argv[2], workers=1,\n"
+        "    offline=True, progress=True)\n"
+        "assert report.computed == 12, report"
+    )
+    variables = environment(cache)
+    done = run(["-c", script, json.dumps(PLAN), str(tmp_path / "db")], variables)
+    assert "compiling" not in done.stderr
+    assert compiled_files(cache) == before
+
+
+def test_an_edit_in_a_helper_is_compiled_and_seen(tmp_path):
+    """The number that a block holds is another one after an edit in what its kernel calls."""
+    root, cache = tmp_path / "copy", tmp_path / "cache"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(lcdb_builders.__file__).parent, root / "lcdb_builders", ignore=ignored)
+    script = f"""
+import lcdb_builders
+assert lcdb_builders.__file__.startswith({str(root)!r})
+from lcdb_builders import sources
+from lcdb_builders.learners import registry
+from lcdb_builders.planning.plan import load_plan
+from lcdb_builders.planning.units import plan_learners, units
+from lcdb_builders.run.compiling import make_ready, plan_kinds
+from lcdb_builders.unit import Block
+plan = load_plan({{"datasets": [61], "learners": ["NNC"], "samplings": ["random"],
+                   "splits": ["varying"], "sizes": [50]}})
+make_ready(plan_kinds(plan))
+snapshot = sources.obtain(61, offline=True)
+learners = plan_learners(plan)
+unit = units(plan, snapshot, learners)[1]
+scores = learners["NNC"].block(snapshot, Block(unit, (50,), 0, 5), ("varying",))["varying"]
+print(scores["accuracy"].mean(), scores["brier"].mean())
+"""
+
+    def scores():
+        done = run(["-W", "error", "-c", script], environment(cache, root))
+        return [float(word) for word in done.stdout.split()]
+
+    accuracy, brier = scores()
+    assert scores() == [accuracy, brier]
+    helper = root / "lcdb_builders" / "kernels" / "metrics.py"
+    text = helper.read_text()
+    old = "wrong * (1.0 if classes == 2 else 2.0) / rows"
+    assert text.count(old) == 1
+    helper.write_text(text.replace(old, f"2 * {old}"))
+    assert scores() == [accuracy, 2 * brier]
+
+
+def test_only_what_kernels_compute_is_compiled():
+    plan = load_plan(
+        {
+            "datasets": [61, 11],
+            "learners": {"LDC": {}, "B": {"estimator": "sklearn.naive_bayes.GaussianNB"}},
+            "samplings": ["random", "bootstrap"],
+            "splits": ["fixed", "pool"],
+            "tunings": ["default", "tuned"],
+        }
+    )
+    kinds = plan_kinds(plan)
+    assert {kind.unit.learner for kind in kinds} == {"LDC"}
+    assert {kind.splits for kind in kinds} == {("fixed",), ("pool",), ("fixed", "pool")}
+    assert len(kinds) == 2 * 2 * 3  # samplings, tunings, splits; datasets do not matter
+    assert len({kind.key for kind in kinds}) == len(kinds)
+    assert [Kind.from_json(json.loads(json.dumps(kind.as_json()))) for kind in kinds] == kinds
+    with pytest.raises(LabelError, match="no learner 'LCD'"):
+        plan_kinds(plan, ["LCD"])
+
+
+def test_what_cannot_be_compiled_is_told():
+    (kind,) = plan_kinds(
+        load_plan({"datasets": [61], "learners": ["LDC"], "samplings": ["random"],
+                   "splits": ["fixed"]})
+    )  # fmt: skip
+    broken = Kind(replace(kind.unit, params="{}"), kind.splits)
+    lines = []
+    compiled = compile_kernels([broken], 1, tell=lines.append)
+    assert len(lines) == 2 and lines[1].startswith("not compiled: LDC after")
+    with pytest.raises(LCDBError, match=r"kernels of LDC cannot be compiled: KeyError: 'ridge'"):
+        check(compiled)
+    assert kinds_of([]) == [] == compile_kernels([], 1, tell=lines.append)
