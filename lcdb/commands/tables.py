@@ -9,7 +9,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from lcdb.tables import FORMATS, NAMES, VIEWS, Table, render, tables
+from lcdb.tables import FORMATS, NAMES, VIEWS, Table, part, render, tables
+from lcdb.tables.rows import legends
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -42,16 +43,17 @@ def run(arguments: argparse.Namespace) -> None:
 
     with open_database(arguments.database) as db:
         found = tables(db, arguments.table, arguments.view)
-        part = ", ".join(f"{head.name} ({head.id})" for head in db.headers.values())
+        rests_on = part(db)
     if arguments.format != "rich":
         print(render(found, arguments.format))
-        return
-    _print(found)
-    print(f"From {arguments.database}: {part}.", file=sys.stderr)
+    else:
+        _print(found)
+    # What the numbers rest on: beside the output, so that a program can read that as it is.
+    print("\n".join([f"From {arguments.database}:", *rests_on]), file=sys.stderr)
 
 
 # What a narrow terminal can do without, first things first; other formats have all columns.
-_DISPENSABLE = ("missing", "constant", "median W", "cells", "D'Agostino")
+_DISPENSABLE = ("missing", "constant", "tested", "tail", "cells", "D'Agostino", "W")
 _PIPED_WIDTH = 160
 
 
@@ -69,10 +71,13 @@ def _print(found: list[Table]) -> None:
             console.print(_shown(table, kept, console.width))
         absent = dict.fromkeys(row.row for row in table.rows if row.ours is None)
         if absent:
-            text = ", ".join(absent) if kept else "all of it"
+            text = "; ".join(absent) if kept else "all of it"
             console.print(f"Not in this database: {text}.", style="dim", highlight=False)
         if table.note and kept:
             console.print(table.note, style="dim", highlight=False)
+    for text in legends(found):
+        console.print()
+        console.print(text, style="dim", highlight=False)
 
 
 def _shown(table: Table, kept: list[int], width: int) -> RichTable:
@@ -88,7 +93,7 @@ def _shown(table: Table, kept: list[int], width: int) -> RichTable:
             title = name.replace("_", "\n").replace("-", "\n").replace(" ", "\n")
             columns[name] = (title, cells)
     for name in _DISPENSABLE:
-        if sum(_width(*column) + 1 for column in columns.values()) + 2 <= width:
+        if sum(_width(*column) + 2 for column in columns.values()) <= width:
             break
         columns.pop(name, None)
     shown = RichTable(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))

@@ -146,6 +146,13 @@ def ragged_lattice_test(
     simulations
         Null samples for each distribution; the smallest p-value is 1 / (simulations + 1).
 
+    Returns
+    -------
+    p
+        Multiples of 1 / (simulations + 1): reject where p is *at most* the level. NaN where a
+        sample is constant, or where h/σ exceeds `LARGEST_STEP`: the latent standard deviation is
+        then anyone's guess, and the null with it.
+
     Examples
     --------
     >>> rng = np.random.default_rng(1)
@@ -165,7 +172,10 @@ def ragged_lattice_test(
         there = np.isfinite(rows[r])
         t = test_rows[r, there]
         # Rounding adds h²/12 of its own to the variance that the sample shows.
-        latent = max(observed["sd"][r] ** 2 - np.mean(1.0 / t**2) / 12.0, 0.0)
+        square = float(np.mean(1.0 / t**2))
+        latent = observed["sd"][r] ** 2 - square / 12.0
+        if latent * LARGEST_STEP**2 < square:
+            continue
         z = rng.standard_normal((simulations, len(t))) * math.sqrt(latent) + observed["mean"][r]
         null = summary(np.rint(z * t) / t, ())[0]["shapiro_w"]
         lower = np.sum(~(null > observed["shapiro_w"][r]))

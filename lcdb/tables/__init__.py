@@ -1,8 +1,9 @@
 """Published tables beside the same numbers from a database."""
 
-from lcdb.tables.frame import VIEWS, curve_frame
+from lcdb.tables.frame import curve_frame
 from lcdb.tables.rows import FORMATS, Row, Table, render
 from lcdb.tables.turan2026 import NAMES, published, tables
+from lcdb.tables.views import VIEWS, part
 
 __all__ = [
     "FORMATS",
@@ -11,6 +12,7 @@ __all__ = [
     "Row",
     "Table",
     "curve_frame",
+    "part",
     "published",
     "render",
     "tables",

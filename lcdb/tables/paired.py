@@ -2,33 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from lcdb import analysis, stats
-from lcdb.tables.frame import duplicate_seeds, some_curves
+from lcdb.tables.frame import curve_statistics, tests_of
+from lcdb.tables.views import some_curves, some_draws
 
 if TYPE_CHECKING:
-    from lcdb.database import Database, Key
+    import pandas as pd
 
-__all__ = ["PairedRate", "TopKShares", "paired_rates", "top_k_changes"]
+    from lcdb.database import Database
+
+__all__ = ["LEFT_OUT", "TopKShares", "paired_frame", "top_k_changes"]
 
 #: Datasets without tuned curves in the paper: left out of its tables 6 and 7.
-_LEFT_OUT = ("1063", "44037", "46597")
+LEFT_OUT = ("1063", "44037", "46597")
 _SEED = 7
 
 
-@dataclass(frozen=True)
-class PairedRate:
-    """Mean percentage of non-Gaussian differences over curves, and what it rests on."""
+def paired_frame(
+    db: Database, metric: str, tuning: str, split: str, view: str | None
+) -> pd.DataFrame:
+    """Return a row for every (dataset, sampling, pair of learners): columns as `curve_frame` has.
 
-    rate: float | None
-    cells: int
-    missing: int
-    constant: int
+    Accuracies are compared as counts, since both learners of a pair share each repetition's test
+    set: their differences are whole numbers, and ``lattice`` asks for a normal rounded to those.
+    """
+    import pandas as pd
+
+    rows = []
+    for key in db:
+        scores = some_curves(db, key, metric, view, tuning)
+        if scores is None or split not in scores["split"].values:
+            continue
+        draws = some_draws(db, key, view) if metric == "accuracy" else None
+        for sampling in scores["sampling"].values:
+            there = scores.sel(sampling=sampling, split=split)
+            n_test = None if draws is None else draws.sel(sampling=sampling, split=split)
+            for pair, difference in _differences(there, n_test):
+                on_lattice = n_test is not None and view is None
+                tests = tests_of(difference, np.ones(difference.shape) if on_lattice else None)
+                kept = tests["count"] > 0
+                found = curve_statistics({name: value[kept] for name, value in tests.items()})
+                rows.append({"dataset": str(key), "sampling": str(sampling), "pair": pair, **found})
+    return pd.DataFrame(rows)
+
+
+def _differences(
+    scores: xr.DataArray, n_test: xr.DataArray | None
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the differences (n, repetition) of each pair of learners that have values."""
+    there = scores.isel(learner=scores["status"].isin(["complete", "partial"]).values)
+    values = there.transpose("learner", "n", "repetition").values
+    if n_test is not None:
+        rows = n_test.transpose("n", "repetition").values
+        values = np.rint(values.astype(np.float64) * rows).astype(np.float32)
+    names = there["learner"].values
+    for i, j in combinations(range(len(names)), 2):
+        yield f"{names[i]} - {names[j]}", values[i] - values[j]
 
 
 @dataclass(frozen=True)
@@ -38,75 +75,40 @@ class TopKShares:
     shares: dict[str, float] = field(default_factory=dict)
     cells: int = 0
 
-    @property
-    def names(self) -> list[str]:
-        """Ways of counting, the published one first."""
-        return list(self.shares) or ["ordered"]
-
-
-def _keys(db: Database, subset: bool) -> list[Key]:
-    return [key for key in db if not (subset and str(key) in _LEFT_OUT)]
-
-
-def paired_rates(
-    db: Database, metric: str, tuning: str, split: str, subset: bool, view: str | None
-) -> PairedRate:
-    """Return the mean rejection rate over (dataset, sampling, pair of learners)."""
-    rates: list[float] = []
-    cells = missing = constant = 0
-    for key in _keys(db, subset):
-        scores = some_curves(db, key, metric, view, tuning)
-        if scores is None or split not in scores["split"].values or scores.sizes["learner"] < 2:
-            continue
-        n_test = None
-        if metric == "accuracy":
-            label = "pool" if view == "pool" else split
-            n_test = db[key]["n_test"].sel(split=label, drop=True)
-            n_test = duplicate_seeds(n_test) if view == "duplicate_seeds" else n_test
-        for sampling in scores["sampling"].values:
-            there = scores.sel(sampling=sampling, split=split)
-            there = there.sel(learner=there["status"].isin(["complete", "partial"]).values)
-            if there.sizes["learner"] < 2:
-                continue
-            rows = None if n_test is None else n_test.sel(sampling=sampling, drop=True)
-            tests = analysis.paired_normality(there, rows).compute()
-            tests = tests.isel(n=(tests["count"] > 0).any("pair").values)
-            g = tests["non_gaussian"].transpose("pair", "n").values
-            finite = np.isfinite(g)
-            rates += [
-                100.0 * row[kept].mean() for row, kept in zip(g, finite, strict=True) if kept.any()
-            ]
-            cells += int(finite.sum())
-            missing += int((~finite).sum())
-            constant += int(tests["constant"].sum())
-    return PairedRate(float(np.mean(rates)) if rates else None, cells, missing, constant)
-
 
 def top_k_changes(
-    db: Database, metric: str, quantile: float, width: float, subset: bool
+    db: Database,
+    metric: str,
+    quantile: float,
+    width: float,
+    tuning: str = "tuned",
+    subset: bool = False,
+    view: str | None = None,
 ) -> TopKShares:
-    """Return how often the best three change: additive, fixed and tuned, pooled over datasets."""
+    """Return how often the best three change: additive and fixed, pooled over datasets."""
     found: dict[str, list[np.ndarray]] = {}
-    for key in _keys(db, subset):
-        scores = some_curves(db, key, metric, None, "tuned")
-        if scores is None or "additive" not in scores["sampling"].values:
+    for key in db:
+        scores = some_curves(db, key, metric, view, tuning)
+        if scores is None or (subset and str(key) in LEFT_OUT):
             continue
-        if "fixed" not in scores["split"].values:
+        if "additive" not in scores["sampling"].values or "fixed" not in scores["split"].values:
             continue
         scores = scores.sel(sampling="additive", split="fixed")
-        whole = scores.notnull().all("repetition").sum("learner") > 3
+        whole = scores.count("repetition") == scores.sizes["repetition"]
+        whole = whole.sum("learner") > 3
         scores = scores.isel(n=whole.values).load()
         if not scores.sizes["n"]:
             continue
         change = analysis.top_k_change(scores, quantile, width)
         for name in ("ordered", "tie_aware", "set", "top_1"):
             found.setdefault(name, []).append(change[name].values)
-        n_test = db[key]["n_test"].sel(sampling="additive", split="fixed").sel(n=scores["n"])
-        lattice = n_test.values[0, :1] if metric == "accuracy" else None
-        for name, rows in (("normal", None), ("normal on lattice", lattice)):
-            if name == "normal" or rows is not None:
-                null = _null(scores, quantile, width, rows)
-                found.setdefault(name, []).append(null)
+        if view is not None:
+            continue
+        found.setdefault("normal", []).append(_null(scores, quantile, width, None))
+        if metric == "accuracy":
+            n_test = some_draws(db, key, view).sel(sampling="additive", split="fixed")
+            rows = n_test.sel(n=scores["n"]).values[0, :1]  # a fixed test set has one size
+            found.setdefault("normal on lattice", []).append(_null(scores, quantile, width, rows))
     if not found:
         return TopKShares()
     shares = {name: float(np.concatenate(parts).mean()) for name, parts in found.items()}

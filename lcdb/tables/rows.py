@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
-__all__ = ["FORMATS", "Row", "Table", "render"]
+__all__ = ["FORMATS", "Row", "Table", "legends", "render"]
 
 FORMATS = ("rich", "markdown", "latex", "csv", "json")
 
@@ -53,13 +53,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A published table: its name, what it shows, and its rows."""
+    """A published table: its name, what it shows, and its rows.
+
+    A `legend` explains columns that several tables share, and is printed once for all of them.
+    """
 
     name: str
     title: str
     rows: tuple[Row, ...]
     digits: int = 2
     note: str = ""
+    legend: str = ""
 
     @property
     def beside(self) -> list[str]:
@@ -110,7 +114,7 @@ def render(tables: Sequence[Table], form: str) -> str:
     return writers[form](tables)
 
 
-def _markdown(tables: Iterable[Table]) -> str:
+def _markdown(tables: Sequence[Table]) -> str:
     parts = []
     for table in tables:
         header = table.header()
@@ -121,7 +125,12 @@ def _markdown(tables: Iterable[Table]) -> str:
         if table.note:
             lines += ["", table.note]
         parts.append("\n".join(lines))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *legends(tables)])
+
+
+def legends(tables: Iterable[Table]) -> list[str]:
+    """Return what explains the columns of tables, each once."""
+    return [text for text in dict.fromkeys(table.legend for table in tables) if text]
 
 
 def _latex(tables: Iterable[Table]) -> str:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lcdb.errors import LabelError, did_you_mean
-from lcdb.tables.frame import VIEWS, curve_frame
-from lcdb.tables.paired import paired_rates, top_k_changes
+from lcdb.tables.frame import curve_frame
+from lcdb.tables.paired import LEFT_OUT, paired_frame, top_k_changes
+from lcdb.tables.rates import LEGEND, number, rate_row, sums
 from lcdb.tables.rows import Row, Table
+from lcdb.tables.views import VIEWS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,8 +42,16 @@ class _Maker:
         self.db = db
         self.printed = published()
         self.views = list(views)
-        self.frame = curve_frame(db)
-        self.viewed = {view: curve_frame(db, view) for view in self.views}
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """Honest statistics of every curve."""
+        return curve_frame(self.db)
+
+    @cached_property
+    def viewed(self) -> dict[str, pd.DataFrame]:
+        """The same under each view."""
+        return {view: curve_frame(self.db, view) for view in self.views}
 
     def mean_row(
         self,
@@ -50,37 +59,25 @@ class _Maker:
         metric: str,
         printed: float | Sequence[float],
         pick: Callable[[pd.DataFrame], pd.Series],
-        column: str = "rate",
-        reduce: Callable[[pd.DataFrame], float] | None = None,
+        prefix: str = "",
+        by_dataset: bool = False,
     ) -> Row:
-        """Return the mean of a column over picked curves, and the same under each view.
+        """Return the mean rate over picked curves, the same under each view, and what is beside.
 
         Where the paper prints mean and SD, `printed` is the pair, and the SD (ddof 1) is ours too.
+        `by_dataset` takes the mean over datasets of means over curves.
         """
 
-        def value(frame: pd.DataFrame, what: str) -> float | None:
-            chosen = frame[pick(frame) & (frame["metric"] == metric)]
-            number = reduce(chosen) if reduce and len(chosen) else chosen[what].mean()
-            return None if np.isnan(number) else float(number)
+        def chosen(frame: pd.DataFrame) -> pd.DataFrame:
+            return frame[pick(frame) & (frame["metric"] == metric)]
 
-        chosen = self.frame[pick(self.frame) & (self.frame["metric"] == metric)]
-        beside = {view: value(frame, column) for view, frame in self.viewed.items()}
-        if reduce is None:
-            beside["D'Agostino"] = value(self.frame, "dagostino")
-            beside["lattice-aware"] = value(self.frame, "lattice")
-            beside["median W"] = value(self.frame, "median_w")
         pair = list(printed) if isinstance(printed, Sequence) else [printed]
-        sd = float(chosen[column].std(ddof=1)) if len(pair) > 1 and len(chosen) > 1 else None
-        return Row(
-            name,
-            metric,
-            pair[0],
-            value(self.frame, column),
-            **_sums(chosen),
-            beside=beside,
-            published_sd=pair[1] if len(pair) > 1 else None,
-            ours_sd=sd,
-        )
+        ours = chosen(self.frame)
+        viewed = {view: chosen(frame) for view, frame in self.viewed.items()}
+        return rate_row(name, metric, pair, ours, viewed, prefix, by_dataset)
+
+
+_RIDGE = "LREG has a ridge of 1e-4 here, which makes its optimum unique; the paper has none."
 
 
 def _having(**labels: Any) -> Callable[[pd.DataFrame], pd.Series]:
@@ -95,10 +92,6 @@ def _having(**labels: Any) -> Callable[[pd.DataFrame], pd.Series]:
     return pick
 
 
-def _mean_of_datasets(chosen: pd.DataFrame) -> float:
-    return float(chosen.groupby("dataset")["rate"].mean().mean())
-
-
 def _table_1(make: _Maker) -> Table:
     printed = make.printed["table_1"]
     rows = [
@@ -106,7 +99,8 @@ def _table_1(make: _Maker) -> Table:
         for metric in ("accuracy", "auc")
         for dataset, pair in printed[metric].items()
     ]
-    return Table("table_1", "Table 1. Non-Gaussian cells (%) by dataset", tuple(rows))
+    title = "Table 1. Non-Gaussian cells (%) by dataset"
+    return Table("table_1", title, tuple(rows), legend=LEGEND)
 
 
 def _table_2(make: _Maker) -> Table:
@@ -116,8 +110,8 @@ def _table_2(make: _Maker) -> Table:
         for metric in ("accuracy", "auc")
         for learner, pair in printed[metric].items()
     ]
-    note = "LREG has a small ridge here; the paper has none."
-    return Table("table_2", "Table 2. Non-Gaussian cells (%) by learner", tuple(rows), note=note)
+    title = "Table 2. Non-Gaussian cells (%) by learner"
+    return Table("table_2", title, tuple(rows), note=_RIDGE, legend=LEGEND)
 
 
 def _groups(
@@ -137,8 +131,8 @@ def _groups(
         labels: dict[str, Any] = {"dataset": members[kind]}
         if of_lreg:
             labels["learner"] = "LREG"
-        reduce = None if of_lreg else _mean_of_datasets
-        rows.append(make.mean_row(kind, metric, printed[kind], _having(**labels), reduce=reduce))
+        pick = _having(**labels)
+        rows.append(make.mean_row(kind, metric, printed[kind], pick, by_dataset=not of_lreg))
     return rows
 
 
@@ -149,7 +143,9 @@ def _table_3(make: _Maker) -> Table:
         for metric in ("accuracy", "auc")
         for row in _groups(make, metric, printed[metric], ("imbalanced", "balanced"))
     ]
-    return Table("table_3", "Table 3. Mean of Table 1 over groups of datasets", tuple(rows))
+    return Table(
+        "table_3", "Table 3. Non-Gaussian cells (%): Table 1 by group of datasets", tuple(rows)
+    )
 
 
 def _table_4(make: _Maker) -> Table:
@@ -159,7 +155,8 @@ def _table_4(make: _Maker) -> Table:
         for metric in ("accuracy", "auc")
         for row in _groups(make, metric, printed[metric], ("binary", "multiclass"))
     ]
-    return Table("table_4", "Table 4. LREG by number of classes", tuple(rows))
+    title = "Table 4. Non-Gaussian cells (%) of LREG by number of classes"
+    return Table("table_4", title, tuple(rows), note=_RIDGE, legend=LEGEND)
 
 
 def _table_5(make: _Maker) -> Table:
@@ -169,9 +166,9 @@ def _table_5(make: _Maker) -> Table:
         for learner in _SOME_LEARNERS:
             pick = _having(learner=learner, tuning=tuning, split="fixed")
             name, pair = f"{learner} {tuning}", printed[tuning][learner]
-            rows.append(make.mean_row(name, "accuracy", pair, pick, column="from_10"))
-    title = "Table 5. Default against tuned, fixed test set, n from 10"
-    return Table("table_5", title, tuple(rows))
+            rows.append(make.mean_row(name, "accuracy", pair, pick, prefix="from_10_"))
+    title = "Table 5. Non-Gaussian cells (%), default against tuned: fixed, n from 10"
+    return Table("table_5", title, tuple(rows), legend=LEGEND)
 
 
 def _table_6(make: _Maker) -> Table:
@@ -181,42 +178,65 @@ def _table_6(make: _Maker) -> Table:
         ("tuned_fixed", "tuned", "fixed"),
     ):
         for metric in ("accuracy", "auc"):
-            printed = make.printed["table_6"][row][metric]
-            for name, subset in ((row, True), (f"{row}, all datasets", False)):
-                ours = {
-                    view: paired_rates(make.db, metric, tuning, split, subset, view)
-                    for view in (None, *make.views)
+            frames = {
+                view: paired_frame(make.db, metric, tuning, split, view)
+                for view in (None, *make.views)
+            }
+            for every in (False, True):
+                kept = {
+                    view: frame if every or frame.empty else frame[~frame["dataset"].isin(LEFT_OUT)]
+                    for view, frame in frames.items()
                 }
-                honest = ours.pop(None)
-                beside = {str(view): found.rate for view, found in ours.items()}
-                counts = (honest.cells, honest.missing, honest.constant)
-                value = printed if subset else None
-                rows.append(Row(name, metric, value, honest.rate, *counts, beside=beside))
-    note = "Without datasets 1063, 44037 and 46597, as in the paper, unless all are named."
+                name = f"{tuning}, {split}{_EVERY if every else ''}"
+                printed = None if every else make.printed["table_6"][row][metric]
+                viewed = {str(view): frame for view, frame in kept.items() if view}
+                rows.append(rate_row(name, metric, [printed], kept[None], viewed))
+    note = (
+        "Differences between two learners in the same repetition: the mean over (dataset, "
+        "sampling, pair of learners). Without datasets 1063, 44037 and 46597, as in the paper, "
+        "unless all are named. Accuracies are compared as counts of correct rows."
+    )
     title = "Table 6. Non-Gaussian paired differences (%)"
-    return Table("table_6", title, tuple(rows), note=note)
+    return Table("table_6", title, tuple(rows), note=note, legend=LEGEND)
+
+
+_EVERY = ", all datasets"
+_COMPARED = (
+    ("mean+2sd_vs_q0.975", "mean + 2 sd vs q.975", 0.975, 2.0),
+    ("mean_vs_median", "mean vs median", 0.5, 0.0),
+    ("mean-2sd_vs_q0.025", "mean - 2 sd vs q.025", 0.025, -2.0),
+)
 
 
 def _table_7(make: _Maker) -> Table:
     rows = []
     for metric in ("accuracy", "auc"):
-        for row, quantile, width in (
-            ("mean+2sd_vs_q0.975", 0.975, 2.0),
-            ("mean_vs_median", 0.5, 0.0),
-            ("mean-2sd_vs_q0.025", 0.025, -2.0),
-        ):
+        for row, name, quantile, width in _COMPARED:
             printed = make.printed["table_7"][metric][row]
-            for name, subset in ((row, True), (f"{row}, all datasets", False)):
-                found = top_k_changes(make.db, metric, quantile, width, subset)
-                value = printed if subset else None
-                beside = {k: found.shares.get(k) for k in found.names if k != "ordered"}
+            for also, tuning, subset, value in (
+                ("", "tuned", True, printed),
+                (_EVERY, "tuned", False, None),
+                (f"{_EVERY}, default", "default", False, None),
+            ):
+                found, *viewed = (
+                    top_k_changes(make.db, metric, quantile, width, tuning, subset, view)
+                    for view in (None, *make.views)
+                )
+                beside = {
+                    view: of_view.shares.get("ordered")
+                    for view, of_view in zip(make.views, viewed, strict=True)
+                }
                 ours = found.shares.get("ordered")
-                rows.append(Row(name, metric, value, ours, found.cells, beside=beside))
+                beside |= {
+                    k.replace("_", " "): v for k, v in found.shares.items() if k != "ordered"
+                }
+                rows.append(Row(name + also, metric, value, ours, found.cells, beside=beside))
     note = (
-        "Share of (dataset, n) where the top 3 changes: additive, fixed, tuned. Beside it: changes "
-        "that no breaking of ties undoes, changes of the set, of the winner, and the mean of the "
-        "share over datasets; then the share under normal distributions of the same mean and "
-        "covariance, without and (accuracy) with the lattice of the test set."
+        "Share of (dataset, n) where the ordered top 3 changes: additive, fixed, tuned unless it "
+        "says default; ties go to the first learner. Beside it: changes that no breaking of ties "
+        "undoes (tie aware), changes of the set, of the winner (top 1); the same if the scores "
+        "were draws from normal distributions of the same mean and covariance, without and "
+        "(accuracy) with the lattice of the test set; and the mean over datasets."
     )
     return Table("table_7", "Table 7. Top 3 by moments against quantiles", tuple(rows), note=note)
 
@@ -227,7 +247,7 @@ def _table_a8(make: _Maker) -> Table:
         header = next((h for h in make.db.headers.values() if h.id == dataset), None)
         for name, here in (("samples", "rows"), ("features", "features"), ("classes", "classes")):
             ours = None if header is None else float(getattr(header, here))
-            rows.append(Row(f"{dataset} {name}", "", facts.get(name), ours))
+            rows.append(Row(dataset, name, facts.get(name), ours))
     note = "Printed sizes of 11 and 1063 count trailing lines of their files."
     return Table("table_A8", "Table A.8. Datasets", tuple(rows), digits=0, note=note)
 
@@ -246,7 +266,11 @@ def _table_a9(make: _Maker) -> Table:
     rows.append(Row("missing", "", printed["missing"], 4.0 * len(lost)))
     for kind, ours in by.items():
         names = dict.fromkeys([*printed[kind], *(k for k in ours if ours[k])])
-        rows += [Row(k, kind, printed[kind].get(k, 0), 4.0 * ours.get(k, 0)) for k in names]
+        there = set(status[kind].astype(str))
+        rows += [
+            Row(k, kind, printed[kind].get(k, 0), 4.0 * ours.get(k, 0) if k in there else None)
+            for k in names
+        ]
     title = "Table A.9. Missing curves (four metrics each)"
     return Table("table_A9", title, tuple(rows), digits=0)
 
@@ -257,9 +281,15 @@ def _table_b10(make: _Maker) -> Table:
         for name, column in (("skewness", "last_skewness"), ("excess_kurtosis", "last_kurtosis")):
             printed = make.printed["table_B10"][metric][name]
             shape = make.frame[make.frame["metric"] == metric]
-            ours = None if shape.empty else float(shape[column].median())
-            rows.append(Row(name, metric, printed, ours, **_sums(shape)))
-    return Table("table_B10", "Table B.10. Median shape at the last n", tuple(rows))
+            ours = number(shape[column].median())
+            beside = {
+                view: number(viewed.loc[viewed["metric"] == metric, column].median())
+                for view, viewed in make.viewed.items()
+            }
+            row = name.replace("_", " ")
+            rows.append(Row(row, metric, printed, ours, len(shape), beside=beside))
+    note = "The median over curves; cells are those at the last n of each."
+    return Table("table_B10", "Table B.10. Median shape at the last n", tuple(rows), note=note)
 
 
 def _table_c11(make: _Maker) -> Table:
@@ -269,7 +299,9 @@ def _table_c11(make: _Maker) -> Table:
         for sampling, pair in printed[learner].items():
             pick = _having(learner=learner, sampling=sampling, split="varying")
             rows.append(make.mean_row(f"{learner} {sampling}", "accuracy", pair, pick))
-    return Table("table_C11", "Table C.11. By sampling, varying test set", tuple(rows))
+    return Table(
+        "table_C11", "Table C.11. Non-Gaussian cells (%) by sampling: varying", tuple(rows)
+    )
 
 
 def _table_d12(make: _Maker) -> Table:
@@ -279,7 +311,11 @@ def _table_d12(make: _Maker) -> Table:
         for metric in ("brier", "cross_entropy")
         for row in _groups(make, metric, make.printed["table_D12"][metric], kinds)
     ]
-    return Table("table_D12", "Table D.12. As Tables 3 and 4, for the losses", tuple(rows))
+    return Table(
+        "table_D12",
+        "Table D.12. Non-Gaussian cells (%): Tables 3 and 4 for the losses",
+        tuple(rows),
+    )
 
 
 def _table_d13(make: _Maker) -> Table:
@@ -289,35 +325,30 @@ def _table_d13(make: _Maker) -> Table:
         for label, pairs in make.printed["table_D13"][dim].items()
         for metric in ("brier", "cross_entropy")
     ]
-    return Table("table_D13", "Table D.13. As Tables 1 and 2, for the losses", tuple(rows))
+    return Table(
+        "table_D13",
+        "Table D.13. Non-Gaussian cells (%): Tables 1 and 2 for the losses",
+        tuple(rows),
+    )
 
 
 def _text(make: _Maker) -> Table:
     printed = make.printed["text"]
-    rows = []
-    for name, column in (
-        ("shapiro_wilk_overall", "rate"),
-        ("dagostino_overall", "dagostino"),
-        ("skewness_test", "skewness_test"),
-        ("kurtosis_test", "kurtosis_test"),
+    frame, rows = make.frame, []
+    for name, title, column in (
+        ("shapiro_wilk_overall", "Shapiro-Wilk", "rate"),
+        ("dagostino_overall", "D'Agostino-Pearson", "dagostino"),
+        ("skewness_test", "skewness test", "skewness_test"),
+        ("kurtosis_test", "kurtosis test", "kurtosis_test"),
     ):
-        frame = make.frame
-        ours = None if frame.empty else float(frame[column].mean())
-        beside = {
-            view: None if viewed.empty else float(viewed[column].mean())
-            for view, viewed in make.viewed.items()
-        }
-        rows.append(Row(name, "all", printed[name], ours, **_sums(frame), beside=beside))
-    sums = _sums(make.frame)
-    share = 100.0 * sums["constant"] / sums["cells"] if sums and sums["cells"] else None
-    rows.append(Row("constant_cells", "all", printed["constant_cells"], share, **sums))
-    return Table("text", "Figures in the text (%)", tuple(rows))
-
-
-def _sums(frame: pd.DataFrame) -> Any:
-    if frame.empty:
-        return {}
-    return {name: int(frame[name].sum()) for name in ("cells", "missing", "constant")}
+        beside = {view: number(viewed[column].mean()) for view, viewed in make.viewed.items()}
+        ours = number(frame[column].mean())
+        rows.append(Row(title, "all", printed[name], ours, **sums(frame), beside=beside))
+    counts = sums(frame)
+    share = 100.0 * counts["constant"] / counts["cells"] if counts.get("cells") else None
+    rows.append(Row("constant cells", "all", printed["constant_cells"], share, **counts))
+    note = "Non-Gaussian cells by test: unweighted means over curves of all four metrics."
+    return Table("text", "Figures in the text (%)", tuple(rows), note=note)
 
 
 _MAKERS: dict[str, Callable[[_Maker], Table]] = {

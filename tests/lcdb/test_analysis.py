@@ -88,6 +88,11 @@ def test_lattice_columns_only_where_test_sets_do_not_vary(scores):
     np.testing.assert_array_equal(fixed["lattice_bins"], bins)
     np.testing.assert_array_equal(fixed["lattice_step"], step)
     assert fixed["lattice_step"].notnull().all()
+    simulated = analysis.normality(rounded, n_test, simulations=19)["lattice_p"]
+    xr.testing.assert_equal(simulated.sel(split="fixed"), found["lattice_p"].sel(split="fixed"))
+    ragged = simulated.sel(split="varying", learner=["LDC", "QDC"]).values
+    assert np.isfinite(ragged).all()
+    np.testing.assert_allclose(ragged * 20, np.round(ragged * 20))
 
 
 def test_pairs_are_differences_within_repetitions(scores):

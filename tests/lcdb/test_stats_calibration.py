@@ -73,13 +73,21 @@ def test_what_cannot_be_tested_is_nan(normal):
 def test_ragged_lattice_test_keeps_its_level():
     """Bootstrap with varying test set: T differs by repetition."""
     rng = np.random.default_rng(15)
-    cells = counts(120, 600)
-    t = rng.integers(45, 62, (cells, 1000))
-    normal = np.rint(rng.normal(0.7, 0.06, t.shape) * t) / t
-    share = rejected(ragged_lattice_test(normal, t, rng, 199))
-    assert share <= 5 + 3 * 100 * np.sqrt(0.05 * 0.95 / cells)
-    skewed = np.rint((0.9 - rng.gamma(4.0, 0.03, t.shape)) * t) / t
-    assert rejected(ragged_lattice_test(skewed[:40], t[:40], rng, 199)) > 90
+    cells = counts(100, 1000)
+    steps = np.repeat([0.05, 0.2, 0.5, 0.9, 1.1], cells)[:, None]
+    t = rng.integers(45, 62, (len(steps), 1000))
+    normal = np.rint(rng.normal(0.7, 1 / steps / 53, t.shape) * t) / t
+    p = ragged_lattice_test(normal, t, rng, 99)
+    tested = np.isfinite(p)
+    assert tested.mean() > 0.9
+    spread = 100 * np.sqrt(0.05 * 0.95 / tested.sum())
+    assert 3 - 2 * spread <= 100 * np.mean(p[tested] <= 0.05) <= 8
+    skewed = np.rint((0.9 - rng.gamma(4.0, 0.03, (40, 1000))) * t[:40]) / t[:40]
+    power = 100 * np.mean(ragged_lattice_test(skewed, t[:40], rng, 99) <= 0.05)
+    print(f"ragged lattice: power against a gamma of skewness 1: {power:.0f} %")
+    assert power > 90
+    coarse = np.rint(rng.normal(0.7, 1 / 1.6 / 53, (20, 1000)) * t[:20]) / t[:20]
+    assert np.isnan(ragged_lattice_test(coarse, t[:20], rng, 99)).all()
 
 
 def test_duplicate_seeds_turn_five_percent_into_many(normal):

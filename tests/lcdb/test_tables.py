@@ -9,14 +9,15 @@ import json
 import numpy as np
 import pytest
 from plausible import write_database
+from scipy.stats import norm
 
 import lcdb
 from lcdb import analysis, stats
 from lcdb.cli import main
 from lcdb.errors import LabelError
 from lcdb.tables import FORMATS, NAMES, curve_frame, published, render, tables
-from lcdb.tables.frame import duplicate_seeds
 from lcdb.tables.turan2026 import BALANCED
+from lcdb.tables.views import duplicate_seeds
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +52,34 @@ def test_a_rate_is_the_mean_over_sizes_of_one_curve(db):
     g = analysis.normality(curve)["non_gaussian"]
     row = chosen.query("sampling == 'bootstrap' and split == 'varying' and tuning == 'default'")
     assert row["rate"].item() == pytest.approx(100 * float(g.mean()))
-    assert row["from_10"].item() == pytest.approx(100 * float(g.sel(n=slice(10, None)).mean()))
+    assert row["from_10_rate"].item() == pytest.approx(100 * float(g.sel(n=slice(10, None)).mean()))
     assert row["cells"].item() == int(g.notnull().sum())
+
+
+def test_what_stands_beside_a_rate_by_its_definition(db):
+    """Effect sizes are medians over cells; a bootstrap with varying test sets is ragged."""
+    labels = {"sampling": "bootstrap", "split": "varying", "tuning": "default"}
+    curve = db.curve(61, "LDC", metric="accuracy", **labels).values
+    n_test = db[61]["n_test"].sel(sampling="bootstrap", split="varying").values
+    assert (n_test.min(axis=1) < n_test.max(axis=1)).all()
+    fields, quantile = stats.summary(curve, [0.05])
+    there = ~fields["constant"]
+    p = stats.ragged_lattice_test(curve, n_test, np.random.default_rng(45), 99)
+    shift = (quantile[there, 0] - fields["mean"][there]) / fields["sd"][there] + norm.ppf(0.95)
+    chosen = curve_frame(db).query("dataset == '61' and learner == 'LDC' and metric == 'accuracy'")
+    row = chosen.query(" and ".join(f"{name} == '{label}'" for name, label in labels.items()))
+    known = np.isfinite(p) | ~there
+    expected = {
+        "lattice": 100 * np.mean((p <= 0.05)[known]),
+        "tested": 100 * np.mean(known),
+        "w": np.nanmedian(fields["shapiro_w"]),
+        "skewness": np.nanmedian(fields["skewness"]),
+        "kurtosis": np.nanmedian(fields["excess_kurtosis"]),
+        "tail": np.median(shift),
+        "from_10_dagostino": 100 * np.mean((fields["dagostino_p"] < 0.05)[9:]),
+    }
+    for name, value in expected.items():
+        assert row[name].item() == pytest.approx(value), name
 
 
 def test_tuned_curves_start_at_ten(db):
@@ -81,7 +108,7 @@ def test_tables_1_and_2_are_means_over_curves(db):
 def test_overall_figures_are_unweighted_over_curves(db):
     text = tables(db, ["text"])[0]
     frame = curve_frame(db)
-    row = next(r for r in text.rows if r.row == "dagostino_overall")
+    row = next(r for r in text.rows if r.row == "D'Agostino-Pearson")
     assert row.ours == pytest.approx(frame["dagostino"].mean())
 
 
@@ -92,8 +119,11 @@ def test_views_stand_beside_and_never_instead(db):
         assert one.ours == other.ours
     row = next(r for r in viewed.rows if (r.row, r.metric) == ("61", "auc"))
     pool = curve_frame(db, "pool").query("dataset == '61' and metric == 'auc'")
-    assert set(pool["split"]) == {"fixed"}
     assert row.beside["pool"] == pytest.approx(pool["rate"].mean())
+    honest = curve_frame(db).query("dataset == '61' and metric == 'auc'")
+    fixed, varying = (frame.set_index("split").loc for frame in (pool, honest))
+    assert fixed["varying", "rate"].tolist() == varying["varying", "rate"].tolist()
+    assert fixed["fixed", "rate"].tolist() != varying["fixed", "rate"].tolist()
     assert row.beside["duplicate_seeds"] is not None
 
 
@@ -106,8 +136,8 @@ def test_duplicate_seeds_re_index_repetitions(db):
 
 def test_paired_rates_by_their_definition(db):
     table = tables(db, ["6"])[0]
-    row = next(r for r in table.rows if (r.row, r.metric) == ("default_varying", "accuracy"))
-    rates = []
+    row = next(r for r in table.rows if (r.row, r.metric) == ("default, varying", "accuracy"))
+    rates, shapes = [], []
     for key in (61,):  # 1063 is left out, and "mine" has too few repetitions
         scores = db.select(key, split="varying", tuning="default")[key].load()
         n_test = db[key]["n_test"].sel(split="varying").load()
@@ -118,16 +148,19 @@ def test_paired_rates_by_their_definition(db):
                     fields, _ = stats.summary(np.rint(counts[i]) - np.rint(counts[j]), ())
                     g = np.where(fields["constant"], 0.0, fields["shapiro_p"] < 0.05)
                     rates.append(100 * g.mean())
+                    shapes.append(np.median(fields["excess_kurtosis"][~fields["constant"]]))
     assert row.ours == pytest.approx(np.mean(rates))
+    assert row.beside["excess kurtosis"] == pytest.approx(np.mean(shapes))
+    assert 0 <= row.beside["lattice-aware"] <= 100
     assert row.published == 84.85
-    every = next(r for r in table.rows if r.row == "default_varying, all datasets")
+    every = next(r for r in table.rows if r.row == "default, varying, all datasets")
     assert every.published is None
     assert every.cells > row.cells
 
 
 def test_top_three_changes_by_their_definition(db):
     table = tables(db, ["7"])[0]
-    row = next(r for r in table.rows if (r.row, r.metric) == ("mean_vs_median", "accuracy"))
+    row = next(r for r in table.rows if (r.row, r.metric) == ("mean vs median", "accuracy"))
     assert row.ours is None  # three learners have no top 3 of more
     assert row.published == 0.42
 
@@ -136,7 +169,7 @@ def test_top_three_changes_of_four_learners(tmp_path):
     learners = ("NMC", "LDC", "QDC", "NNC", "DT")
     with lcdb.open(write_database(tmp_path, 60, learners=learners)) as db:
         table = tables(db, ["7"])[0]
-        row = next(r for r in table.rows if (r.row, r.metric) == ("mean_vs_median", "accuracy"))
+        row = next(r for r in table.rows if (r.row, r.metric) == ("mean vs median", "accuracy"))
         changes = []
         for key in (61, "mine"):
             scores = db.select(key, sampling="additive", split="fixed", tuning="tuned")[key]
@@ -147,7 +180,7 @@ def test_top_three_changes_of_four_learners(tmp_path):
                 changes.append(list(by_mean) != list(np.argsort(-median, kind="stable")[:3]))
     assert row.cells == len(changes)
     assert row.ours == pytest.approx(np.mean(changes))
-    assert row.beside["tie_aware"] <= row.ours
+    assert row.beside["tie aware"] <= row.ours
     assert {"normal", "normal on lattice", "mean over datasets"} <= set(row.beside)
 
 

@@ -1,0 +1,106 @@
+"""A row of a table of rejection rates: the mean over curves, and what stands beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lcdb.tables.rows import Row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LEGEND", "number", "rate_row", "sums"]
+
+#: What stands beside a rate: the same curves by other tests, and how far from normal they are.
+_BESIDE = {
+    "D'Agostino": "dagostino",
+    "lattice-aware": "lattice",
+    "tested": "tested",
+    "W": "w",
+    "skewness": "skewness",
+    "excess kurtosis": "kurtosis",
+    "tail": "tail",
+}
+#: What the columns beside a rate are, for a reader.
+LEGEND = (
+    "Beside a rate: what it would be under the views asked for; what D'Agostino and Pearson's test "
+    "rejects; for accuracy, what a test for a normal rounded to multiples of 1/n_test rejects "
+    "(lattice-aware), and the percentage of cells on which that can tell anything (tested). Then "
+    "medians over cells, which do not grow with the number of repetitions as rates do: W, "
+    "skewness, excess kurtosis, and by how many standard deviations the 5 % quantile lies above "
+    "that of a normal with the same mean and standard deviation (tail)."
+)
+
+
+def rate_row(
+    name: str,
+    metric: str,
+    printed: Sequence[float | None],
+    ours: pd.DataFrame,
+    viewed: Mapping[str, pd.DataFrame],
+    prefix: str = "",
+    by_dataset: bool = False,
+) -> Row:
+    """Return the row of a mean rate over curves, of which a frame has one row each.
+
+    Parameters
+    ----------
+    name, metric
+        Of the row.
+    printed
+        The published mean, or mean and SD: then the SD (ddof 1) is ours too.
+    ours, viewed
+        Columns of `lcdb.tables.curve_frame`, honest and under each view.
+    prefix
+        Of those columns: ``"from_10_"`` for n >= 10 alone.
+    by_dataset
+        Take the mean over datasets of means over curves.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     frame = lcdb.tables.curve_frame(db)
+    >>> chosen = frame[(frame["learner"] == "LDC") & (frame["metric"] == "auc")]
+    >>> found = rate_row("LDC", "auc", [88.83, 14.34], chosen, {})
+    >>> found.cells == int(chosen["cells"].sum()), "W" in found.beside
+    (True, True)
+    """
+
+    def mean(frame: pd.DataFrame, column: str) -> float | None:
+        if frame.empty:
+            return None
+        values = frame[prefix + column]
+        if by_dataset:
+            values = values.groupby(frame["dataset"]).mean()
+        number = float(values.mean())
+        return None if np.isnan(number) else number
+
+    beside = {view: mean(frame, "rate") for view, frame in viewed.items()}
+    beside |= {title: mean(ours, column) for title, column in _BESIDE.items()}
+    sd = float(ours[prefix + "rate"].std(ddof=1)) if len(printed) > 1 and len(ours) > 1 else None
+    return Row(
+        name,
+        metric,
+        printed[0],
+        mean(ours, "rate"),
+        **sums(ours, prefix),
+        beside=beside,
+        published_sd=printed[1] if len(printed) > 1 else None,
+        ours_sd=sd,
+    )
+
+
+def number(value: float) -> float | None:
+    """Return a number, or None where there is none."""
+    return None if np.isnan(value) else float(value)
+
+
+def sums(frame: pd.DataFrame, prefix: str = "") -> Any:
+    """Return how many cells the curves of a frame rest on, are missing, and are constant."""
+    if frame.empty:
+        return {}
+    return {name: int(frame[prefix + name].sum()) for name in ("cells", "missing", "constant")}
