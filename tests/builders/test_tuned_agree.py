@@ -33,6 +33,8 @@ COMPARISONS = (
     Comparison("NMC"),
     Comparison("LDC"),
     Comparison("QDC"),
+    Comparison("NNC"),
+    Comparison("NNC", (1, 2, 3, 4, 1000)),
 )
 
 

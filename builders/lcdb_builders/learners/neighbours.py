@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lcdb_builders.kernels.layout import ADDITIVE, Columns, Task
+from lcdb_builders.kernels.layout import ADDITIVE, RANDOM, Columns, Task, constant_columns
+from lcdb_builders.kernels.neighbour_tuned import neighbours_tuned
 from lcdb_builders.kernels.neighbour_votes import votes_block
 from lcdb_builders.kernels.neighbours import Table, nearest_block, table_of
+from lcdb_builders.kernels.tuning import Tuned, Tuning
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
@@ -19,22 +21,29 @@ from lcdb_builders.unit import Block
 __all__ = ["NNC"]
 
 
-_Key = tuple[str, int, bytes, bytes]
-# The table of the last block: blocks of a unit follow each other, and one table is large.
+_Key = tuple[str, bool, bool, bytes, bytes]
+# The tables of the last block: blocks of a unit follow each other, and one table is large.
 _last: dict[_Key, Table] = {}
+MOST_TABLES = 2
 
 
-def _table(snapshot: Snapshot, task: Task, columns: Columns) -> Table:
+def _table(snapshot: Snapshot, task: Task, columns: Columns, *, lists: bool) -> Table:
+    """Return distances and, for draws, lists of candidates; or, of tuned blocks, `lists` alone."""
     key = (
         snapshot.sha256,
-        int(task.sampling == ADDITIVE),
+        lists,
+        not lists and task.sampling == ADDITIVE,
         task.pool.tobytes(),
         columns.rows.tobytes(),
     )
     found = _last.get(key)
     if found is None:
-        _last.clear()
-        found = _last[key] = table_of(task, columns)
+        while len(_last) >= MOST_TABLES:
+            del _last[next(iter(_last))]
+        found = table_of(task._replace(sampling=RANDOM) if lists else task, columns)
+        if lists:
+            found = found._replace(distance=np.empty((0, len(columns.rows))))
+        _last[key] = found
     return found
 
 
@@ -48,6 +57,7 @@ class NNC(KernelLearner):
     tuned_parameter = "neighbors"
     grid = COUNTS
     ranking = "probability"
+    tunes = True
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted nearest neighbour classifier."""
@@ -59,8 +69,26 @@ class NNC(KernelLearner):
         self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
     ) -> None:
         """Fill the values of an untuned block."""
-        neighbours, table = block.unit.parameters["neighbors"], _table(snapshot, task, columns)
+        neighbours = block.unit.parameters["neighbors"]
+        table = _table(snapshot, task, columns, lists=False)
         if neighbours == 1:
             nearest_block(task, columns, table, values)
         else:
             votes_block(neighbours, task, columns, table, values)
+
+    def fill_tuned(
+        self,
+        snapshot: Snapshot,
+        block: Block,
+        task: Task,
+        columns: Columns,
+        tuning: Tuning,
+        tuned: Tuned,
+    ) -> None:
+        """Fill a tuned block."""
+        studied = columns
+        if not columns.varying:  # then all columns may be held out
+            studied = constant_columns(snapshot.X, snapshot.y, snapshot.classes, [task.pool])
+        study = _table(snapshot, task, studied, lists=True)
+        table = study if columns.varying else _table(snapshot, task, columns, lists=True)
+        neighbours_tuned(task, columns, table, studied, study, tuning, tuned)
