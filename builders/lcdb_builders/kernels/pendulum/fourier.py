@@ -1,0 +1,104 @@
+"""The Fourier basis of two coordinates in [0, 1], for eight lifetimes in step.
+
+Order (i, d) means the products cos(pi c.x) for all c in {0..d} x {0..d}, in this order, then the
+single waves cos(k pi x_1) for k = d+1..i, then those of x_2. Lanes may have different orders: where
+a lane has no such feature it is exactly 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+from lcdb_builders.kernels.jit import kernel
+from lcdb_builders.kernels.pendulum.functions import cosine, sine
+from lcdb_builders.kernels.pendulum.vectors import (
+    load,
+    rows_of_lanes,
+    spread,
+    store,
+)
+
+__all__ = [
+    "HIGHEST",
+    "POLICY_DEPENDENT",
+    "POLICY_INDEPENDENT",
+    "features_into",
+    "features_of",
+    "mask_into",
+    "masks_of_orders",
+    "waves_into",
+]
+
+#: Order of the policy's basis.
+POLICY_INDEPENDENT, POLICY_DEPENDENT = 6, 5
+#: The highest order of a basis.
+HIGHEST = 10
+# Rows of a table of waves: cos and sin of k pi x_1, then of k pi x_2, each for k = 0..10.
+WAVES = HIGHEST + 1
+_COS_1, _SIN_1, _COS_2, _SIN_2 = 0, WAVES, 2 * WAVES, 3 * WAVES
+
+
+@kernel(inline=True, borrow=True)
+def _wave_into(waves, x, cosines, sines, highest):
+    """Cosines and sines of the multiples of pi x, by adding up angles."""
+    c1, s1 = cosine(x * math.pi), sine(x * math.pi)
+    c, s = spread(1.0), spread(0.0)
+    store(c, waves, cosines)
+    store(s, waves, sines)
+    for k in range(1, highest + 1):
+        c, s = c * c1 - s * s1, s * c1 + c * s1
+        store(c, waves, cosines + k)
+        store(s, waves, sines + k)
+
+
+@kernel(inline=True, borrow=True)
+def waves_into(waves, x1, x2, highest):
+    """Fill the table of waves of a state, up to k = `highest`."""
+    _wave_into(waves, x1, _COS_1, _SIN_1, highest)
+    _wave_into(waves, x2, _COS_2, _SIN_2, highest)
+
+
+@kernel
+def masks_of_orders(independent, dependent):
+    """Return which waves enter the products and which stand alone, as tables of 0 and 1."""
+    products = rows_of_lanes(4 * WAVES)
+    singles = rows_of_lanes(WAVES)
+    for lane in range(len(dependent)):
+        for k in range(WAVES):
+            for table in range(4):
+                products[table * WAVES + k, lane] = k <= dependent[lane]
+            singles[k, lane] = dependent[lane] < k <= independent[lane]
+    return products, singles
+
+
+@kernel(inline=True, borrow=True)
+def mask_into(masked, waves, products, highest):
+    """Write the waves that enter products to the table `masked`."""
+    for table in range(4):
+        for k in range(highest + 1):
+            row = table * WAVES + k
+            store(load(waves, row) * load(products, row), masked, row)
+
+
+@kernel
+def features_of(lowest, highest, independent):
+    """Return the number of rows that `features_into` fills."""
+    return (highest + 1) ** 2 + 2 * max(0, independent - lowest)
+
+
+@kernel(inline=True, borrow=True)
+def features_into(features, masked, waves, singles, lowest, highest, independent):
+    """Fill in the basis of lanes of dependent orders lowest..highest, independent up to a maximum.
+
+    Products come from the table `masked`, single waves from `waves` and `singles`.
+    """
+    row = 0
+    for k in range(highest + 1):
+        c, s = load(masked, _COS_1 + k), load(masked, _SIN_1 + k)
+        for l in range(highest + 1):
+            store(c * load(masked, _COS_2 + l) - s * load(masked, _SIN_2 + l), features, row)
+            row += 1
+    for table in (_COS_1, _COS_2):
+        for k in range(lowest + 1, independent + 1):
+            store(load(waves, table + k) * load(singles, k), features, row)
+            row += 1
