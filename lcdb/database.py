@@ -22,8 +22,9 @@ from lcdb.errors import (
     did_you_mean,
 )
 from lcdb.reasons import Reasons, read_reasons
-from lcdb.schema import CUBE_KIND, STATUSES, UNIT_DIMS
+from lcdb.schema import CUBE_KIND, EXPERIMENTS, STATUSES, UNIT_DIMS
 from lcdb.selection import Labels, check_labels, check_metric, positions, take
+from lcdb.trials import TrialHeader, open_trials, read_trial_header
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,10 +70,11 @@ def open(path: str | os.PathLike[str], *, chunks: Any = None) -> Database:
     return Database(path, chunks=chunks)
 
 
-def _cube_files(path: Path) -> list[Path]:
-    """Return the curve cubes of a database directory, or the file itself."""
+def _cube_files(path: Path) -> tuple[list[Path], dict[str, Path]]:
+    """Return the curve cubes of a database directory, or the file itself; and its experiments."""
     if path.is_file():
-        return [path]
+        kind = cube_kind(path)
+        return ([], {kind: path}) if kind in EXPERIMENTS else ([path], {})
     if not path.is_dir():
         msg = f"{path} does not exist; expected a database directory or a cube file"
         raise NotFoundError(msg)
@@ -86,11 +88,13 @@ def _cube_files(path: Path) -> list[Path]:
     # A name that starts with a dot is a file that is being published.
     files = sorted(file for file in folder.glob("*.nc") if not file.name.startswith("."))
     # Cubes of other experiments live in the same folder; a foreign file is refused by its header.
-    curves = [file for file in files if cube_kind(file) in ("", CUBE_KIND)]
-    if not curves:
+    kinds = {file: cube_kind(file) for file in files}
+    curves = [file for file, kind in kinds.items() if kind in ("", CUBE_KIND)]
+    experiments = {kind: file for file, kind in kinds.items() if kind in EXPERIMENTS}
+    if not curves and not experiments:
         msg = f"{folder} holds no curve cube; 'lcdb build PLAN --out {path}' makes them"
         raise NotFoundError(msg)
-    return curves
+    return curves, experiments
 
 
 def _key(header: Header) -> Key:
@@ -100,7 +104,9 @@ def _key(header: Header) -> Key:
 class Database(Mapping[Key, xr.Dataset]):
     """The cubes of one directory, by dataset.
 
-    ``db[61]``, ``db["61"]`` and ``db["iris"]`` are the same `xarray.Dataset`, read lazily.
+    ``db[61]``, ``db["61"]`` and ``db["iris"]`` are the same `xarray.Dataset`, read lazily. So are
+    experiments, as ``db["dse"]``: these hold trials and no curves, and are told by `experiments`
+    instead of by iteration.
 
     Parameters
     ----------
@@ -122,18 +128,27 @@ class Database(Mapping[Key, xr.Dataset]):
         self.path = Path(path)
         dask_chunks(chunks)  # a mistake is told now, not at the first use
         self.chunks = chunks
-        headers = [read_header(file) for file in _cube_files(self.path)]
+        curves, self._experiments = _cube_files(self.path)
+        if not curves:
+            self.experiments  # noqa: B018  # nothing else is there: damage is told now
+        headers = [read_header(file) for file in curves]
         keyed = {_key(header): header for header in headers}
         order = sorted(keyed, key=lambda key: (isinstance(key, str), key))
         self._headers = {key: keyed[key] for key in order}
         self._datasets: dict[Key, xr.Dataset] = {}
+        self._trials: dict[str, xr.Dataset] = {}
         self._why: dict[str, Reasons] = {}
         self._closed = False
 
     # -- mapping -------------------------------------------------------------------------------
 
     def __getitem__(self, dataset: object) -> xr.Dataset:
-        """Return the cube of a dataset, by id or name; changing it leaves the database as it is."""
+        """Return the cube of a dataset, by id or name; changing it leaves the database as it is.
+
+        An experiment's cube by its name, ``"dse"`` or ``"pendulum"``.
+        """
+        if dataset in self._experiments:
+            return self._experiment(str(dataset)).copy(deep=False)
         return self._dataset(self.resolve(dataset)).copy(deep=False)
 
     def __iter__(self) -> Iterator[Key]:
@@ -143,6 +158,8 @@ class Database(Mapping[Key, xr.Dataset]):
         return len(self._headers)
 
     def __contains__(self, dataset: object) -> bool:
+        if dataset in self._experiments:
+            return True
         try:
             self.resolve(dataset)
         except LabelError:
@@ -155,6 +172,10 @@ class Database(Mapping[Key, xr.Dataset]):
     def resolve(self, dataset: object) -> Key:
         """Return the key of a dataset that is given by id (61, "61") or by name ("iris")."""
         text = str(dataset)
+        if text in EXPERIMENTS:
+            there = f"db[{text!r}] has its" if text in self._experiments else "it would have"
+            msg = f"{text!r} is an experiment and has no learning curves: {there} trials"
+            raise LabelError(msg)
         for key in self._headers:
             if str(key) == text:
                 return key
@@ -169,10 +190,19 @@ class Database(Mapping[Key, xr.Dataset]):
         msg = f"dataset {text!r} is not in {self.path}.{did_you_mean(text, known)}"
         raise LabelError(msg)
 
-    def _dataset(self, key: Key) -> xr.Dataset:
+    def _check_open(self) -> None:
         if self._closed:
             msg = f"the database {self.path} is closed; open it again with lcdb.open"
             raise LCDBError(msg)
+
+    def _experiment(self, name: str) -> xr.Dataset:
+        self._check_open()
+        if name not in self._trials:
+            self._trials[name] = open_trials(self._experiments[name], self.chunks)
+        return self._trials[name]
+
+    def _dataset(self, key: Key) -> xr.Dataset:
+        self._check_open()
         if key not in self._datasets:
             # A build may have published a larger cube since its header was read.
             header, dataset = open_cube(self._headers[key].path, self.chunks)
@@ -185,6 +215,11 @@ class Database(Mapping[Key, xr.Dataset]):
     def headers(self) -> Mapping[Key, Header]:
         """What is known of each cube without reading its arrays."""
         return MappingProxyType(self._headers)
+
+    @property
+    def experiments(self) -> Mapping[str, TrialHeader]:
+        """What is known of each experiment's cube without reading its trials, by name."""
+        return {name: read_trial_header(path) for name, path in self._experiments.items()}
 
     def curve(
         self,
@@ -357,9 +392,10 @@ class Database(Mapping[Key, xr.Dataset]):
 
     def close(self) -> None:
         """Close every cube; arrays that were handed out open their file again if they have to."""
-        for dataset in self._datasets.values():
+        for dataset in (*self._datasets.values(), *self._trials.values()):
             dataset.close()
         self._datasets.clear()
+        self._trials.clear()
         self._closed = True
 
     def __enter__(self) -> Database:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lcdb.cubefile import Header
     from lcdb.database import Database
 
-__all__ = ["as_html", "as_rows", "as_text", "describe", "table"]
+__all__ = ["as_html", "as_rows", "as_text", "describe", "experiments", "table"]
 
 #: Columns of the table: heading, and whether it holds numbers. Counts by status come after them.
 _COLUMNS = (
@@ -83,6 +83,11 @@ def _title(database: Database) -> str:
     return f"lcdb.Database {str(database.path)!r}: {count} dataset{'' if count == 1 else 's'}"
 
 
+def experiments(database: Database) -> list[str]:
+    """Return one line per experiment."""
+    return [str(header) for header in database.experiments.values()]
+
+
 def as_text(database: Database) -> str:
     """Return the overview as aligned text."""
     columns, rows = table(database)
@@ -95,7 +100,7 @@ def as_text(database: Database) -> str:
         ).rstrip()
         for line in lines
     ]
-    return "\n".join([_title(database), *text])
+    return "\n".join([_title(database), *(text if database else ()), *experiments(database)])
 
 
 def as_html(database: Database) -> str:
@@ -111,8 +116,9 @@ def as_html(database: Database) -> str:
 
     head = line("th", [name for name, _ in columns])
     body = "".join(line("td", row) for row in rows)
+    more = "".join(f"<p>{escape(line)}</p>" for line in experiments(database))
     caption = f"<caption>{escape(_title(database))}</caption>"
     return (
         f"{_STYLE}<table class='lcdb-db'>{caption}"
-        f"<thead>{head}</thead><tbody>{body}</tbody></table>"
+        f"<thead>{head}</thead><tbody>{body}</tbody></table>{more}"
     )

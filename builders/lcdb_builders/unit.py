@@ -118,6 +118,24 @@ class Unit:
 
         return Draws(rows, self.dataset_sha256, self.seed, self.sampling, self.split)
 
+    @property
+    def is_draws(self) -> bool:
+        """Whether this is the unit of the draws themselves, which is no curve."""
+        return self.learner == DRAWS
+
+    def at(self, dim: str) -> str:
+        """Return the label along a dim."""
+        return getattr(self, dim)
+
+    def wanted(self, repetitions: int) -> int:
+        """Return how many repetitions there must be for the unit to be complete."""
+        return repetitions
+
+    def where(self, block: Block) -> str:
+        """Return in words which cells a block of the unit holds."""
+        sizes = f"n {block.sizes[0]} to {block.sizes[-1]}"
+        return f"{sizes}, repetitions {block.first} to {block.stop - 1}"
+
     def with_split(self, split: str) -> Unit:
         """Return the unit that differs in the split alone."""
         return replace(self, split=split)

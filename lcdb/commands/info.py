@@ -11,7 +11,9 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lcdb info`."""
     parser.add_argument("database", metavar="DIR", help="a database directory, or one cube file")
-    parser.add_argument("--json", action="store_true", help="print JSON: one object per dataset")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON: an object per dataset or experiment"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -21,11 +23,15 @@ def run(arguments: argparse.Namespace) -> None:
 
     with open_database(arguments.database) as database:
         if arguments.json:
-            print(json.dumps(display.as_rows(database), indent=2))
+            more = [header.as_json() for header in database.experiments.values()]
+            print(json.dumps([*display.as_rows(database), *more], indent=2))
             return
-        _print_table(str(database.path), *display.table(database))
+        if database:
+            _print_table(str(database.path), *display.table(database))
         for row in display.as_rows(database):
             print(f"{row['name']} ({row['dataset']}): {', '.join(row['learner'])}")
+        for line in display.experiments(database):
+            print(line)
 
 
 def _print_table(title: str, columns: list[tuple[str, bool]], rows: list[list[str]]) -> None:

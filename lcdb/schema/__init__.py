@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lcdb.schema.experiments import EXPERIMENTS, Experiment, TrialVariable
 from lcdb.schema.tables import (
     ATTRIBUTES,
     CHOICE_DIMS,
@@ -47,6 +48,7 @@ __all__ = [
     "CUBE_KIND",
     "DIMS",
     "DRAW_DIMS",
+    "EXPERIMENTS",
     "FORMAT_VERSION",
     "LEARNERS",
     "METRICS",
@@ -58,8 +60,10 @@ __all__ = [
     "UNIT_DIMS",
     "VARIABLES",
     "Attribute",
+    "Experiment",
     "Metric",
     "Table",
+    "TrialVariable",
     "Variable",
     "learner_order",
     "validate",
@@ -67,10 +71,10 @@ __all__ = [
 
 
 def validate(dataset: xr.Dataset, *, values: bool = True) -> None:
-    """Hold a curve cube against the contract, and name every deviation at once.
+    """Hold a cube against the contract of its kind, and name every deviation at once.
 
     The cube is described in JSON (`lcdb.schema.describe`), and the description is held against
-    ``schemas/cube.schema.json``; a reader in any language can do the same.
+    ``schemas/cube.schema.json``, or that of its experiment; a reader in any language can do so.
 
     Parameters
     ----------

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from lcdb.schema.experiments import EXPERIMENTS
 from lcdb.schema.tables import SAMPLINGS, SPLITS, TUNINGS, learner_order
+from lcdb.schema.trials import agreements
 
 __all__ = ["describe", "plain"]
 
@@ -108,6 +110,10 @@ def _filters(encoding: Mapping[str, Any]) -> list[str] | None:
     return [name for name, used in named if used]
 
 
+# Agreements that cubes of any kind keep.
+_ANY_CUBE = ("plan_fits_its_digest", "plan_is_sorted_json")
+
+
 def _agreement(dataset: xr.Dataset) -> dict[str, bool]:
     """Return what must hold between parts of a cube; a part that is missing is told elsewhere."""
     checks: dict[str, Callable[[xr.Dataset], bool]] = {
@@ -123,6 +129,8 @@ def _agreement(dataset: xr.Dataset) -> dict[str, bool]:
         "plan_fits_the_cube": _plan_fits,
         "learner_params_are_json": _params_json,
     }
+    if dataset.attrs.get("cube_kind") in EXPERIMENTS:
+        checks = {name: checks[name] for name in _ANY_CUBE} | agreements()
     found = {}
     for name, check in checks.items():
         try:

@@ -15,7 +15,9 @@ from jsonschema.exceptions import ValidationError
 from lcdb._version import __version__
 from lcdb.errors import FormatVersionError, SchemaError, did_you_mean
 from lcdb.schema.describe import describe, plain
-from lcdb.schema.tables import FORMAT_VERSION, UNIT_DIMS
+from lcdb.schema.experiments import EXPERIMENTS
+from lcdb.schema.tables import CUBE_KIND, FORMAT_VERSION, UNIT_DIMS
+from lcdb.schema.trials import describe_parts
 from lcdb.schema.values import describe_values
 
 __all__ = ["cube_schema", "deviations", "validate"]
@@ -25,15 +27,16 @@ _NAMED = {"attributes", "coordinates", "dimensions", "variables"}
 
 
 @cache
-def cube_schema() -> dict[str, Any]:
-    """Return the JSON Schema of curve cubes.
+def cube_schema(kind: str = CUBE_KIND) -> dict[str, Any]:
+    """Return the JSON Schema of a kind of cube: that of curve cubes for an unknown kind.
 
     Examples
     --------
     >>> cube_schema()["title"]
     'Curve cube, format version 1'
     """
-    return json.loads(files("lcdb.schemas").joinpath("cube.schema.json").read_text("utf-8"))
+    name = kind if kind in EXPERIMENTS else "cube"
+    return json.loads(files("lcdb.schemas").joinpath(f"{name}.schema.json").read_text("utf-8"))
 
 
 def validate(dataset: xr.Dataset, *, values: bool = True) -> None:
@@ -49,7 +52,9 @@ def validate(dataset: xr.Dataset, *, values: bool = True) -> None:
     problems = deviations(described)
     if values:
         try:
-            problems = deviations({**described, **describe_values(dataset)})
+            of_trials = dataset.attrs.get("cube_kind") in EXPERIMENTS
+            counted = describe_parts(dataset) if of_trials else describe_values(dataset)
+            problems = deviations({**described, **counted})
         except (KeyError, ValueError, TypeError, IndexError) as error:
             if not problems:
                 raise
@@ -72,7 +77,8 @@ def deviations(described: Mapping[str, Any]) -> tuple[str, ...]:
     >>> deviations({"attributes": {}, "dimensions": {}, "coordinates": {}, "variables": {}})[0]
     "'agreement' is missing"
     """
-    validator = Draft202012Validator(cube_schema())
+    kind = described["attributes"].get("cube_kind")
+    validator = Draft202012Validator(cube_schema(kind if kind in EXPERIMENTS else CUBE_KIND))
     found: dict[str, None] = {}
     for error in sorted(validator.iter_errors(described), key=_place):
         found.update(dict.fromkeys(_told(error, described)))
@@ -100,7 +106,7 @@ def _told(error: ValidationError, described: Mapping[str, Any]) -> Iterator[str]
             yield f"{start}{name!r} is unknown.{hint}".rstrip(".")
     elif "description" in error.schema:
         text = error.schema["description"]
-        counted = path[0] == "curves" and error.validator_value == 0
+        counted = path[0] in ("curves", "parts") and error.validator_value == 0
         yield f"{start}{error.instance} {text}" if counted else f"{start}expected: {text}"
     else:
         yield f"{start}{_mismatch(error)}"
@@ -137,6 +143,9 @@ def _where(path: list[Any], described: Mapping[str, Any]) -> str:
         curve = described["curves"][path[1]]
         rest = ".".join(str(part) for part in path[2:])
         return f"curve {'/'.join(curve[dim] for dim in UNIT_DIMS)} {rest}"
+    if path and path[0] == "parts" and len(path) > 1:
+        rest = ".".join(str(part) for part in path[2:])
+        return f"part {'/'.join(described['parts'][path[1]]['labels'])} {rest}"
     return ".".join(str(part) for part in path)
 
 

@@ -165,7 +165,15 @@ def test_other_cubes_and_files_in_the_making_are_passed_over(copy):
     (copy / "cubes" / ".61.nc.host.tmp.nc").write_bytes(b"half")
     with lcdb.open(copy) as db:
         assert list(db) == [61, 1063, "mine"]
-    refused(copy / "cubes" / "dse.nc", SchemaError, "cube_kind is 'dse', expected 'curves'")
+        assert "dse" in db
+        with pytest.raises(LabelError, match="has no learning curves"):
+            db.curve("dse", "kNN")
+        with pytest.raises(DamagedError, match=r"dse\.nc cannot be read"):
+            db["dse"]
+    refused(copy / "cubes" / "dse.nc", DamagedError, "cannot be read")
+    other.attrs["cube_kind"] = "gas"
+    other.to_netcdf(copy / "cubes" / "gas.nc")
+    refused(copy / "cubes" / "gas.nc", SchemaError, "cube_kind is 'gas', expected 'curves'")
 
 
 def test_a_cube_of_a_newer_version_is_refused(copy):

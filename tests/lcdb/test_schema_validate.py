@@ -106,8 +106,8 @@ STRUCTURE = {
         'attributes.dataset_sha256: is "abc", expected text like ^[0-9a-f]{64}$',
     ),
     "another kind of cube": (
-        lambda c: c.assign_attrs(cube_kind="dse"),
-        'attributes.cube_kind: is "dse", expected "curves"',
+        lambda c: c.assign_attrs(cube_kind="gas"),
+        'attributes.cube_kind: is "gas", expected "curves"',
     ),
     "the plan was edited": (
         lambda c: c.assign_attrs(plan=c.plan.replace('"master_seed":7', '"master_seed":8')),

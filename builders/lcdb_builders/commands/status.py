@@ -10,6 +10,8 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from lcdb_builders.run.status import Overview
 
 __all__ = ["configure", "run"]
@@ -39,6 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
             "totals": found.totals(),
             "counts": found.counts(),
             "curves": [curve.as_json() for curve in found.curves],
+            "parts": [part.as_json() for part in found.parts],
         }
         print(json.dumps(shown, indent=2))
     else:
@@ -46,8 +49,20 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _print(found: Overview) -> None:
-    from rich import box
     from rich.console import Console
+
+    console = Console()
+    if found.curves or not found.parts:
+        console.print(_curves(found))
+    if found.parts:
+        console.print(_parts(found))
+    for label, status, reason in found.reasons():
+        console.print(f"{label} {COLUMNS[status]}: {reason}", highlight=False, markup=False)
+
+
+def _curves(found: Overview) -> Table:
+    """Return how many curves have which status."""
+    from rich import box
     from rich.table import Table
 
     totals = found.totals()
@@ -60,7 +75,21 @@ def _print(found: Overview) -> None:
     for row in found.counts():
         numbers = (str(row[status] or "") for status in COLUMNS)
         table.add_row(row["learner"], row["dataset"], row["tuning"], *numbers)
-    console = Console()
-    console.print(table)
-    for label, status, reason in found.reasons():
-        console.print(f"{label} {COLUMNS[status]}: {reason}", highlight=False, markup=False)
+    return table
+
+
+def _parts(found: Overview) -> Table:
+    """Return how many trials there are of each part of the experiments."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold")
+    for name in ("experiment", "part", "status"):
+        table.add_column(name)
+    for name in ("trials", "of"):
+        table.add_column(name, justify="right")
+    for one in found.parts:
+        numbers = (str(one.trials), str(one.part.trials))
+        labels = " ".join(one.part.labels)
+        table.add_row(one.part.dataset, labels, COLUMNS[one.status], *numbers)
+    return table

@@ -30,7 +30,7 @@ from lcdb_builders.run.supervise import Child, Outcome
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.sources.cache import locked
 from lcdb_builders.storage import disk
-from lcdb_builders.storage.contents import describe, described
+from lcdb_builders.storage.naming import describe, unit_of
 from lcdb_builders.unit import Block, Unit, canonical_json, digest
 
 __all__ = ["Compiled", "Kind", "check", "compile_kernels", "kinds_of", "make_ready", "plan_kinds"]
@@ -75,7 +75,7 @@ class Kind:
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Kind:
         """Return the kind of a dict that went through JSON."""
-        return Kind(described(content["unit"]), tuple(content["splits"]))
+        return Kind(unit_of(content["unit"]), tuple(content["splits"]))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from lcdb_builders.run.engine import raise_outcome
 from lcdb_builders.run.supervise import Child, Outcome
 from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.storage.contents import describe
+from lcdb_builders.storage.naming import describe
 from lcdb_builders.unit import Unit
 
 __all__ = ["Cube", "Packer"]

@@ -11,15 +11,16 @@ from typing import Any
 
 from lcdb.errors import DamagedError, NotFoundError
 from lcdb.schema import STATUSES
+from lcdb_builders.part import AnyUnit, Part
 from lcdb_builders.storage.blocks import LAYOUT_NAME
-from lcdb_builders.storage.contents import described, unit_place
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.layout import Coverage
 from lcdb_builders.storage.manifest import Entry, Manifest, Slice
+from lcdb_builders.storage.naming import described, unit_place
 from lcdb_builders.storage.records import read_record
-from lcdb_builders.unit import DRAWS, Unit
+from lcdb_builders.unit import Unit
 
-__all__ = ["Curve", "Overview", "overview"]
+__all__ = ["Curve", "Overview", "PartStatus", "overview"]
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,45 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class PartStatus:
+    """One part of an experiment.
+
+    Parameters
+    ----------
+    part
+        Which.
+    status, reason
+        As of a curve.
+    trials
+        How many there are, packed or not.
+    """
+
+    part: Part
+    status: str
+    trials: int
+    reason: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the part as a JSON-able dict."""
+        return {
+            "experiment": self.part.dataset,
+            **dict(zip(self.part.experiment.dims, self.part.labels, strict=True)),
+            "status": self.status,
+            "trials": self.trials,
+            "wanted": self.part.trials,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True)
 class Overview:
-    """All curves of a database, ordered by dataset, learner, tuning, sampling and split."""
+    """All curves of a database, ordered by dataset, learner, tuning, sampling and split.
+
+    And the parts of its experiments in the order of their cubes.
+    """
 
     curves: tuple[Curve, ...]
+    parts: tuple[PartStatus, ...] = ()
 
     def counts(self) -> list[dict[str, Any]]:
         """Return how many curves have which status, by learner, dataset and tuning."""
@@ -79,12 +115,12 @@ class Overview:
         return {status: count[status] for status in STATUSES}
 
     def reasons(self) -> list[tuple[str, str, str]]:
-        """Return label, status and reason of the curves that failed or timed out."""
-        return [
-            (curve.unit.label, curve.status, curve.reason)
-            for curve in self.curves
-            if curve.status in {"failed", "timed_out"}
+        """Return label, status and reason of the curves and parts that failed or timed out."""
+        every = [
+            *((curve.unit.label, curve.status, curve.reason) for curve in self.curves),
+            *((found.part.label, found.status, found.reason) for found in self.parts),
         ]
+        return [entry for entry in every if entry[1] in {"failed", "timed_out"}]
 
 
 def overview(root: str | os.PathLike[str]) -> Overview:
@@ -102,12 +138,15 @@ def overview(root: str | os.PathLike[str]) -> Overview:
     journal = Journal(path)
     entries = [entry for dataset in _datasets(path) if (entry := _entry(path, dataset))]
     held = {unit: (entry, s) for entry in entries for unit, s in entry.by_unit.items()}
-    curves = []
+    curves, parts = [], []
     for unit in dict.fromkeys([*held, *_asked_for(journal)]):
-        if unit.learner != DRAWS:
-            entry, packed = held.get(unit, (None, None))
+        entry, packed = held.get(unit, (None, None))
+        if isinstance(unit, Part):
+            parts.append(_part(journal, unit, packed))
+        elif not unit.is_draws:
             curves.append(_curve(journal, unit, packed, entry.repetitions if entry else 0))
-    return Overview(tuple(sorted(curves, key=_place)))
+    parts.sort(key=lambda found: (found.part.dataset, unit_place(found.part)))
+    return Overview(tuple(sorted(curves, key=_place)), tuple(parts))
 
 
 def _id_order(dataset: str) -> tuple[bool, int, str]:
@@ -120,7 +159,7 @@ def _datasets(root: Path) -> list[str]:
     return sorted((path.stem for path in (root / "manifest").glob("[!.]*.json")), key=_id_order)
 
 
-def _asked_for(journal: Journal) -> list[Unit]:
+def _asked_for(journal: Journal) -> list[AnyUnit]:
     """Return the units that builds have been asked for, by their folders."""
     found = []
     for folder in journal.folders():
@@ -157,6 +196,22 @@ def _curve(journal: Journal, unit: Unit, held: Slice | None, repetitions: int) -
         coverage.add_block(block)
     share = f"{coverage.cells} cells in {len(blocks)} blocks, not packed yet"
     return Curve(unit, "partial", share)
+
+
+def _part(journal: Journal, part: Part, held: Slice | None) -> PartStatus:
+    """Return the status of a part, from the cube, its blocks and its failures."""
+    blocks = journal.find(part)
+    stops = [block.stop for block in blocks]
+    most = max([part.trials, *stops, *(stop for *_, stop in (held.coverage if held else ()))])
+    coverage = Coverage(part, most, held.coverage if held else ())
+    for block in blocks:
+        coverage.add_block(block)
+    if held is not None and held.status == "complete":
+        return PartStatus(part, held.status, coverage.cells)
+    failures = journal.failures(part)
+    if failures:
+        return PartStatus(part, failures[0].status, coverage.cells, failures[0].reason)
+    return PartStatus(part, "partial" if coverage.cells else "not_built", coverage.cells)
 
 
 def _place(curve: Curve) -> tuple[Any, ...]:

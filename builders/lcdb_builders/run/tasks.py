@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from lcdb.errors import NotFoundError
+from lcdb.schema import EXPERIMENTS
 from lcdb_builders import snapshot as snapshots
+from lcdb_builders.experiment import maker_of, trials_of
+from lcdb_builders.part import Part, piece
 from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.storage.contents import describe, described
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
-from lcdb_builders.unit import DRAWS, Block
+from lcdb_builders.storage.naming import describe, described
+from lcdb_builders.storage.parts import Subject
+from lcdb_builders.unit import Block
 
 __all__ = ["PREPARE", "TASKS", "block_from_json", "block_to_json", "compute", "pack", "ready"]
 
@@ -35,7 +39,7 @@ def block_from_json(content: Mapping[str, Any]) -> Block:
     unit = described(content["unit"])
     first, last = content["sizes"]
     sizes = tuple(n for n in unit.sizes if first <= n <= last)
-    return Block(unit, sizes, *content["repetitions"])
+    return piece(unit, sizes, *content["repetitions"])
 
 
 @lru_cache(maxsize=4)
@@ -70,15 +74,18 @@ def compute(
     if not (Path(root) / "snapshots").is_dir():
         msg = f"{root} is not to be seen from {environment()['host']}; expected a shared folder"
         raise NotFoundError(msg)
+    journal = Journal(root)
+    outcomes: dict[str, int] = {"new": 0, "duplicate": 0}
     unit = here.unit
+    if isinstance(unit, Part):
+        outcomes[journal.publish(here, trials_of(unit, here, root), environment())] += 1
+        return outcomes
     snapshot = _snapshot(root, unit.dataset, unit.dataset_sha256)
-    if unit.learner == DRAWS:
+    if unit.is_draws:
         found = draws_block(snapshot, here, splits)
     else:
         learner = registry.for_unit(unit, allow_import=allow_import)
         found = learner.block(snapshot, here, tuple(splits))
-    journal = Journal(root)
-    outcomes: dict[str, int] = {"new": 0, "duplicate": 0}
     for split in splits:
         outcomes[journal.publish(here.with_split(split), found[split], environment())] += 1
     return outcomes
@@ -96,14 +103,14 @@ def pack(
     dataset, sha256
         Id and digest of the snapshot.
     units
-        All units that the plan has for the dataset, see `lcdb_builders.storage.contents.describe`.
+        All units that the plan has for the dataset, see `lcdb_builders.storage.naming.describe`.
     repetitions
         R of the plan.
     """
     from lcdb_builders.storage.pack import pack as pack_cube
 
-    snapshot = _snapshot(root, dataset, sha256)
-    packed = pack_cube(root, snapshot, [described(unit) for unit in units], repetitions)
+    subject = Subject(dataset) if dataset in EXPERIMENTS else _snapshot(root, dataset, sha256)
+    packed = pack_cube(root, subject, [described(unit) for unit in units], repetitions)
     return {
         "dataset": dataset,
         "path": str(packed.path),
@@ -130,7 +137,10 @@ def prepare(root: str, block: Mapping[str, Any], splits: Sequence[str], allow_im
     from lcdb_builders.run.compiling import kinds_of, make_ready
 
     unit = block_from_json(block).unit
-    if unit.learner == DRAWS:
+    if isinstance(unit, Part):
+        maker_of(unit).prepare()
+        return
+    if unit.is_draws:
         return
     registry.for_unit(unit, allow_import=allow_import)
     if unit.implementation.startswith("kernel-"):

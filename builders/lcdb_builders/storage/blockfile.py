@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from lcdb.errors import DamagedError, SchemaError
-from lcdb_builders.storage.cube import unit_variables
+from lcdb_builders.storage.cube import computed, inner_shape, unit_variables
 from lcdb_builders.storage.environment import Environment, same_kind
 from lcdb_builders.unit import Block, canonical_json
 
@@ -51,10 +51,11 @@ def canonical_scores(block: Block, scores: Mapping[str, np.ndarray]) -> Scores:
     found: Scores = {}
     for name, variable in variables.items():
         array = np.asarray(scores[name])
-        if array.dtype != np.dtype(variable.dtype) or array.shape != block.shape:
+        shape = (*block.shape, *inner_shape(block.unit, variable))
+        if array.dtype != np.dtype(variable.dtype) or array.shape != shape:
             msg = (
                 f"{block.unit.label}: {name} is {array.dtype} {array.shape}; "
-                f"expected {variable.dtype} {block.shape}"
+                f"expected {variable.dtype} {shape}"
             )
             raise SchemaError(msg)
         if name in ("n_clipped", "n_test", "n_classes_train") and (array < 0).any():
@@ -63,6 +64,9 @@ def canonical_scores(block: Block, scores: Mapping[str, np.ndarray]) -> Scores:
         if array.dtype.kind == "f":
             array = np.where(np.isnan(array), array.dtype.type("nan"), array)
         found[name] = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    if not computed(block.unit, found).all():
+        msg = f"{block.unit.label}: {next(iter(found))} is missing in some cells; expected no gap"
+        raise SchemaError(msg)
     return found
 
 
@@ -86,7 +90,11 @@ def encode_block(block: Block, scores: Mapping[str, np.ndarray], environment: En
         "repetitions": [block.first, block.stop],
         "environment": environment,
         "scores_sha256": scores_digest(scores),
-        "arrays": [[name, scores[name].dtype.str, len(data)] for name, data in packed.items()],
+        # Lengths of inner dims come last: scores of curves have none.
+        "arrays": [
+            [name, scores[name].dtype.str, len(data), *scores[name].shape[2:]]
+            for name, data in packed.items()
+        ],
     }
     body = [canonical_json(header).encode(), b"\n", *packed.values()]
     digest = hashlib.sha256()
@@ -101,7 +109,7 @@ def _pack(array: np.ndarray) -> bytes:
     return zlib.compress(grouped.tobytes(), level=1)
 
 
-def _unpack(data: bytes, dtype: str, shape: tuple[int, int]) -> np.ndarray:
+def _unpack(data: bytes, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     kind = np.dtype(dtype)
     grouped = np.frombuffer(zlib.decompress(data), np.uint8).reshape(kind.itemsize, -1)
     return np.ascontiguousarray(grouped.T).view(kind).reshape(shape)
@@ -171,17 +179,17 @@ class BlockFile:
         """Return one array (sizes, repetitions)."""
         offset = self._start
         first, stop = self.header["repetitions"]
-        for other, dtype, length in self.header["arrays"]:
+        for other, dtype, length, *inner in self.header["arrays"]:
             if other == name:
                 data = os.pread(self._file.fileno(), length, offset)
-                return _unpack(data, dtype, (self.header["sizes"][2], stop - first))
+                return _unpack(data, dtype, (self.header["sizes"][2], stop - first, *inner))
             offset += length
         msg = f"{self.path} has no {name}"
         raise KeyError(msg)
 
     def arrays(self) -> Scores:
         """Return all arrays."""
-        return {name: self.array(name) for name, _, _ in self.header["arrays"]}
+        return {name: self.array(name) for name, *_ in self.header["arrays"]}
 
     def close(self) -> None:
         """Close the file."""

@@ -10,13 +10,14 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from lcdb.errors import DamagedError, DeterminismError
+from lcdb_builders.part import AnyUnit, Part, piece
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import (
     BlockFile,
@@ -26,11 +27,11 @@ from lcdb_builders.storage.blockfile import (
     encode_block,
     scores_digest,
 )
-from lcdb_builders.storage.contents import describe, described
 from lcdb_builders.storage.environment import Environment
 from lcdb_builders.storage.layout import Lengths
+from lcdb_builders.storage.naming import describe, described
 from lcdb_builders.storage.records import encode_record, read_record
-from lcdb_builders.unit import Block, Unit
+from lcdb_builders.unit import Block
 
 __all__ = [
     "BLOCK_SUFFIX",
@@ -80,7 +81,7 @@ class Blocks:
     def __reduce__(self) -> tuple[type, tuple[Path]]:
         return type(self), (self.root,)
 
-    def folder(self, unit: Unit) -> Path:
+    def folder(self, unit: AnyUnit) -> Path:
         """Return the folder of a unit."""
         return disk.under(self.root, "blocks", unit.folder)
 
@@ -90,7 +91,7 @@ class Blocks:
 
     # -- layouts -------------------------------------------------------------------------------
 
-    def lengths(self, unit: Unit, proposal: Lengths) -> Lengths:
+    def lengths(self, unit: AnyUnit, proposal: Lengths) -> Lengths:
         """Return the block lengths of a unit: the stored ones, or the proposal, now stored.
 
         The first builder's proposal wins, for good: also a later version keeps to it.
@@ -106,14 +107,15 @@ class Blocks:
             except DamagedError:
                 disk.unlink(path)
 
-    def units(self, dataset: str) -> list[Unit]:
+    def units(self, dataset: str) -> list[AnyUnit]:
         """Return the units of a dataset that have blocks here, by what stands in their folders."""
         found = []
         for folder in self.folders(dataset):
             with suppress(FileNotFoundError, DamagedError):
                 unit = described(read_record(folder / LAYOUT_NAME)["unit"])
                 if unit.dataset == dataset and self.find(unit):
-                    found.append(unit)
+                    # How many trials were asked for once does not bind who asks now.
+                    found.append(replace(unit, trials=0) if isinstance(unit, Part) else unit)
         return found
 
     def folders(self, dataset: str | None = None) -> list[Path]:
@@ -127,11 +129,11 @@ class Blocks:
 
     # -- blocks --------------------------------------------------------------------------------
 
-    def find(self, unit: Unit) -> list[Block]:
+    def find(self, unit: AnyUnit) -> list[Block]:
         """Return the blocks of a unit that have a file, by name; none of them is verified."""
         return self._named(unit, BLOCK_SUFFIX)
 
-    def _named(self, unit: Unit, suffix: str) -> list[Block]:
+    def _named(self, unit: AnyUnit, suffix: str) -> list[Block]:
         try:
             entries = sorted(os.listdir(self.folder(unit)))
         except FileNotFoundError:
@@ -139,7 +141,7 @@ class Blocks:
         names = (entry.removesuffix(suffix) for entry in entries if entry.endswith(suffix))
         return [block for name in names if (block := block_of_name(unit, name)) is not None]
 
-    def verified(self, unit: Unit) -> list[Block]:
+    def verified(self, unit: AnyUnit) -> list[Block]:
         """Return the blocks of a unit whose bytes are what was written; remove the others."""
         found = []
         for block in self.find(unit):
@@ -223,7 +225,7 @@ class Blocks:
             disk.unlink(self.path(block, FAILURE_SUFFIX))
             return outcome
 
-    def clear(self, unit: Unit, blocks: Iterable[Block], repetitions: int) -> None:
+    def clear(self, unit: AnyUnit, blocks: Iterable[Block], repetitions: int) -> None:
         """Remove what belongs to a unit that a verified cube holds completely.
 
         Parameters
@@ -260,7 +262,7 @@ class Blocks:
         content = {"status": status, "reason": text, "environment": environment}
         disk.replace(path, encode_record({**content, "block": block.key}))
 
-    def failures(self, unit: Unit) -> list[Failure]:
+    def failures(self, unit: AnyUnit) -> list[Failure]:
         """Return the recorded failures of a unit; damaged records are removed: a failure less."""
         found = []
         for block in self._named(unit, FAILURE_SUFFIX):
@@ -275,18 +277,19 @@ class Blocks:
             found.append(Failure(block, record["status"], record["reason"], record["environment"]))
         return found
 
-    def retry(self, unit: Unit) -> int:
+    def retry(self, unit: AnyUnit) -> int:
         """Forget the failures of a unit, so that `missing` asks for their blocks again."""
         return sum(
             disk.unlink(self.path(b, FAILURE_SUFFIX)) for b in self._named(unit, FAILURE_SUFFIX)
         )
 
 
-def block_of_name(unit: Unit, name: str) -> Block | None:
+def block_of_name(unit: AnyUnit, name: str) -> Block | None:
     """Return the block of a file name's stem; None if the unit has no such block.
 
     Examples
     --------
+    >>> from lcdb_builders.unit import Unit
     >>> unit = Unit("61", "ab", 1, "LDC", "", "{}", "reference-1", "random", "fixed", "default",
     ...             "", (1, 2, 3))
     >>> block = Block(unit, (2, 3), 0, 50)
@@ -300,7 +303,7 @@ def block_of_name(unit: Unit, name: str) -> Block | None:
     sizes = tuple(n for n in unit.sizes if first_n <= n <= last_n)
     if not sizes or first >= stop:
         return None
-    block = Block(unit, sizes, first, stop)
+    block = piece(unit, sizes, first, stop)
     return block if block.name == name else None
 
 
@@ -318,9 +321,9 @@ def determinism_error(
 ) -> DeterminismError:
     """Return the error that says that a block was computed twice with different numbers."""
     msg = (
-        f"{block.unit.label}, n {block.sizes[0]} to {block.sizes[-1]}, repetitions {block.first} "
-        f"to {block.stop - 1}: {name} was computed twice with different numbers, on "
-        f"{there.get('host')} ({there.get('cpu')}) and on {here.get('host')} ({here.get('cpu')}); "
+        f"{block.unit.label}, {block.unit.where(block)}: {name} was computed twice with "
+        f"different numbers, on {there.get('host')} ({there.get('cpu')}) and on "
+        f"{here.get('host')} ({here.get('cpu')}); "
         f"{block.unit.implementation} is not deterministic, none of its numbers can be trusted. "
         f"Report this; to compute the unit again, remove blocks/{block.unit.folder}"
     )

@@ -11,27 +11,56 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, cast
+
+import numpy as np
 
 from lcdb._version import __version__
 from lcdb.errors import PlanError
 from lcdb.schema import (
+    CHOICE_FLAGS,
     CUBE_KIND,
     FORMAT_VERSION,
-    LEARNERS,
+    METRICS,
     SAMPLINGS,
     SPLITS,
     TUNINGS,
+    UNIT_DIMS,
     VARIABLES,
     Variable,
     learner_order,
 )
+from lcdb_builders.part import AnyUnit, Part
 from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.storage.naming import describe, unit_of, unit_place
+from lcdb_builders.storage.parts import PartContents, Subject
 from lcdb_builders.unit import DRAWS, Unit, canonical_json
 
-__all__ = ["Contents", "describe", "described", "runs", "snapshot_facts", "unit_place"]
+__all__ = [
+    "CHUNK_SIZES",
+    "AnyContents",
+    "Contents",
+    "contents_of",
+    "facts_of",
+    "read_attributes",
+    "snapshot_facts",
+]
 
 Facts = dict[str, str | int]
+
+#: Sizes n per chunk; a chunk holds all repetitions.
+CHUNK_SIZES = 64
+_DIM_NAMES = {
+    "learner": "learner",
+    "sampling": "how training sets are drawn",
+    "split": "where training and test rows come from",
+    "tuning": "default or tuned hyper-parameter",
+}
+_LONG_NAMES = {
+    "n_clipped": "test rows whose label has a probability below the clip of the cross-entropy",
+    "n_test": "number of test rows",
+    "n_classes_train": "number of classes in the training set",
+}
 
 
 def snapshot_facts(snapshot: Snapshot) -> Facts:
@@ -55,40 +84,6 @@ def snapshot_facts(snapshot: Snapshot) -> Facts:
         }
     )
     return dict(sorted(facts.items()))
-
-
-def runs(sizes: Sequence[int]) -> list[list[int]]:
-    """Return ascending sizes as [first, last, step] runs.
-
-    Examples
-    --------
-    >>> runs([1, 2, 3, 10, 20, 30, 31])
-    [[1, 3, 1], [10, 30, 10], [31, 31, 1]]
-    """
-    found: list[list[int]] = []
-    for n in sizes:
-        if found:
-            first, last, step = found[-1]
-            if first == last:
-                found[-1] = [first, n, n - first]
-                continue
-            if n == last + step:
-                found[-1][1] = n
-                continue
-        found.append([n, n, 1])
-    return found
-
-
-def unit_place(unit: Unit) -> tuple[int, str, int, int, int]:
-    """Return the sort key of the canonical order: draws, then learners as in a cube's labels."""
-    rank = LEARNERS.index(unit.learner) if unit.learner in LEARNERS else len(LEARNERS)
-    return (
-        -1 if unit.learner == DRAWS else rank,
-        unit.learner,
-        SAMPLINGS.index(unit.sampling),
-        SPLITS.index(unit.split),
-        TUNINGS.index(unit.tuning),
-    )
 
 
 @dataclass(frozen=True)
@@ -142,6 +137,20 @@ class Contents:
             found[dim] = tuple(label for label in known if label in used)
         return found
 
+    unit_dims: ClassVar = UNIT_DIMS
+    dim_names: ClassVar = _DIM_NAMES
+    #: First value and description of the dims that count.
+    counters: ClassVar = {"n": (1, "size of the training set"), "repetition": (0, "repetition")}
+    status_name: ClassVar = "whether a curve was built"
+    #: Dims and descriptions of the tables of text.
+    texts: ClassVar = {
+        "learner_params": (("learner", "tuning"), "parameters and tuning rule as JSON"),
+        "digest": (UNIT_DIMS, "SHA-256 of a curve's values in all variables"),
+        "draws_digest": (("sampling", "split"), "SHA-256 of n_test and n_classes_train"),
+    }
+    #: Tables of numbers by name, with their descriptions: curves have none.
+    counts: ClassVar[dict[str, tuple[np.ndarray, str]]] = {}
+
     @property
     def largest(self) -> int:
         """m, the largest training size."""
@@ -172,6 +181,44 @@ class Contents:
                 kept = {k: v for k, v in definition.items() if k not in _IN_LABELS}
                 found[unit.learner, unit.tuning] = canonical_json(kept)
         return found
+
+    @property
+    def text_values(self) -> dict[str, dict[tuple[int, ...], str]]:
+        """Texts by table and place."""
+        places: dict[tuple[int, ...], str] = {
+            (self.labels["learner"].index(learner), self.labels["tuning"].index(tuning)): params
+            for (learner, tuning), params in self.learner_params.items()
+        }
+        return {"learner_params": places}
+
+    # -- a unit's values -----------------------------------------------------------------------
+
+    def chunks(self, variable: Variable) -> tuple[int, ...]:
+        """Return the chunk lengths of a variable."""
+        last = (min(CHUNK_SIZES, self.largest), self.repetitions)
+        return (1,) * (len(variable.dims) - 2) + last
+
+    def spread(self, unit: AnyUnit, variable: Variable, values: np.ndarray) -> np.ndarray:
+        """Return values (sizes of the unit, repetitions) as they lie in the file."""
+        whole = np.full((self.largest, self.repetitions), variable.empty, variable.dtype)
+        whole[np.array(unit.sizes) - 1] = values
+        return whole
+
+    def gather(self, unit: AnyUnit, variable: Variable, whole: np.ndarray) -> np.ndarray:
+        """Return what `spread` was given."""
+        return whole[np.array(unit.sizes) - 1]
+
+    def attributes_of(self, variable: Variable) -> dict[str, Any]:
+        """Return the attributes of a variable."""
+        return _attributes(variable)
+
+    def digest_table(self, unit: AnyUnit) -> tuple[str, tuple[str, ...]]:
+        """Return name and dims of the table that holds a unit's digest."""
+        if unit.is_draws:
+            return "draws_digest", ("sampling", "split")
+        return "digest", UNIT_DIMS
+
+    # -- attributes ----------------------------------------------------------------------------
 
     @cached_property
     def plan(self) -> str:
@@ -232,51 +279,50 @@ _OWN_ATTRIBUTES = (
 )
 
 
-def describe(unit: Unit) -> dict[str, Any]:
-    """Return a unit as a JSON-able dict, with sizes as runs; `described` undoes it."""
-    found: dict[str, Any] = {
-        "dataset": unit.dataset,
-        "dataset_sha256": unit.dataset_sha256,
-        "master_seed": unit.seed,
-        "learner": unit.learner,
-        "sampling": unit.sampling,
-        "split": unit.split,
-        "tuning": unit.tuning,
-        "implementation": unit.implementation,
-        "params": json.loads(unit.params),
-        "sizes": runs(unit.sizes),
-    }
-    if unit.estimator:
-        found["estimator"] = unit.estimator
-    if unit.tuning_rule:
-        found["tuning_rule"] = json.loads(unit.tuning_rule)
-    return found
+#: What a cube of either kind holds.
+AnyContents = Contents | PartContents
 
 
-def described(text: Mapping[str, Any]) -> Unit:
-    """Return the unit of a description.
+def contents_of(facts: Facts, units: Iterable[AnyUnit], repetitions: int) -> AnyContents:
+    """Return the contents of a cube of units, or of parts of an experiment."""
+    every = list(units)
+    if every and isinstance(every[0], Part):
+        return PartContents.make(facts, cast(list[Part], every), repetitions)
+    return Contents.make(facts, cast(list[Unit], every), repetitions)
 
-    Examples
-    --------
-    >>> unit = Unit("61", "ab", 7, "LDC", "", "{}", "reference-1", "random", "fixed", "default",
-    ...             "", (1, 2, 3, 5, 7))
-    >>> described(describe(unit)) == unit
-    True
-    """
-    return Unit(
-        dataset=text["dataset"],
-        dataset_sha256=text["dataset_sha256"],
-        seed=text["master_seed"],
-        learner=text["learner"],
-        estimator=text.get("estimator", ""),
-        params=canonical_json(text["params"]),
-        implementation=text["implementation"],
-        sampling=text["sampling"],
-        split=text["split"],
-        tuning=text["tuning"],
-        tuning_rule=canonical_json(text["tuning_rule"]) if "tuning_rule" in text else "",
-        sizes=tuple(n for first, last, step in text["sizes"] for n in range(first, last + 1, step)),
-    )
+
+def facts_of(subject: Snapshot | Subject) -> Facts:
+    """Return the file attributes that describe what a cube is of."""
+    return snapshot_facts(subject) if isinstance(subject, Snapshot) else {}
+
+
+def read_attributes(attributes: Mapping[str, Any]) -> AnyContents:
+    """Return the contents that a cube's global attributes speak of."""
+    curves = attributes["cube_kind"] == CUBE_KIND
+    return (Contents if curves else PartContents).from_attributes(attributes)
+
+
+def _attributes(variable: Variable) -> dict[str, Any]:
+    if variable.name in METRICS:
+        metric = METRICS[variable.name]
+        return {
+            "long_name": metric.long_name,
+            "units": "1",
+            "direction": metric.direction,
+            "valid_range": np.array([metric.low, metric.high], np.float32),
+        }
+    name = variable.name
+    if name.startswith("choice_flag_"):
+        metric_name = name.removeprefix("choice_flag_")
+        flags = {
+            "flag_values": np.arange(len(CHOICE_FLAGS), dtype=np.int8),
+            "flag_meanings": " ".join(CHOICE_FLAGS),
+        }
+        return {"long_name": f"how the value was chosen for {metric_name}, -1: none", **flags}
+    if name.startswith("choice_"):
+        metric_name = name.removeprefix("choice_")
+        return {"long_name": f"index in the grid of the value chosen for {metric_name}, -1: none"}
+    return {"long_name": f"{_LONG_NAMES[name]}, -1: not built", "units": "1"}
 
 
 def _definition(unit: Unit) -> dict[str, Any]:
@@ -293,7 +339,7 @@ _DRAWS = ("sampling", "split")
 def _units_of(curve: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterable[Unit]:
     """Yield the units of one definition."""
     for sampling, split in curve["draws"]:
-        yield described({**shared, **curve, "sampling": sampling, "split": split})
+        yield unit_of({**shared, **curve, "sampling": sampling, "split": split})
 
 
 def _check_units(units: Sequence[Unit]) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lcdb.errors import PlanError
-from lcdb_builders.storage.contents import describe, unit_place
-from lcdb_builders.unit import Unit
+from lcdb_builders.part import AnyUnit, Part
+from lcdb_builders.storage.naming import describe, unit_place
+from lcdb_builders.storage.parts import with_most_trials
 
 __all__ = ["merge_units"]
 
@@ -19,13 +20,15 @@ _KEYS = (
     "params",
     "tuning_rule",
     "sizes",
+    "length",
+    "data_sha256",
     "implementation",
 )
 
 
 def merge_units(
-    wanted: Iterable[Unit], built: Mapping[Unit, str], known: Iterable[Unit] = ()
-) -> list[Unit]:
+    wanted: Iterable[AnyUnit], built: Mapping[AnyUnit, str], known: Iterable[AnyUnit] = ()
+) -> list[AnyUnit]:
     """Return the units of a cube: all that are wanted, built, or known and in nobody's way.
 
     Parameters
@@ -43,13 +46,15 @@ def merge_units(
         A unit is wanted with another seed, parameter, size list, dataset or implementation than
         it was built with; the message names the key.
     """
-    found: dict[tuple, Unit] = {}
+    found: dict[tuple, AnyUnit] = {}
     for unit, where in built.items():
         other = found.setdefault(unit_place(unit), unit)
         _same(unit, other, where, built.get(other, ""))
     for unit in wanted:
         other = found.setdefault(unit_place(unit), unit)
         _same(unit, other, "the plan", built.get(other, "the plan"))
+        if isinstance(unit, Part) and isinstance(other, Part):
+            found[unit_place(unit)] = with_most_trials(other, unit)
     shared = next(iter(found.values()), None)
     for unit in known:
         if shared is None or _difference(unit, shared, _SHARED) is None:
@@ -61,7 +66,7 @@ def merge_units(
 _SHARED = _KEYS[:2]
 
 
-def _same(unit: Unit, other: Unit, where: str, there: str) -> None:
+def _same(unit: AnyUnit, other: AnyUnit, where: str, there: str) -> None:
     difference = _difference(unit, other, _KEYS)
     if difference is not None:
         key, mine, theirs = difference
@@ -73,7 +78,7 @@ def _same(unit: Unit, other: Unit, where: str, there: str) -> None:
         raise PlanError(msg)
 
 
-def _difference(unit: Unit, other: Unit, keys: Iterable[str]) -> tuple[str, Any, Any] | None:
+def _difference(unit: AnyUnit, other: AnyUnit, keys: Iterable[str]) -> tuple[str, Any, Any] | None:
     """Return the first key in which two units differ, with both values."""
     if unit.key == other.key:
         return None

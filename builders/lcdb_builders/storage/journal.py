@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 
 from lcdb.errors import DamagedError
+from lcdb_builders.part import AnyUnit
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import Scores, agree, canonical_scores
 from lcdb_builders.storage.blocks import LEASE_SUFFIX, Blocks, Failure, Published, determinism_error
@@ -25,7 +26,7 @@ from lcdb_builders.storage.lease import Lease
 from lcdb_builders.storage.manifest import Entry, Manifest, believed, cube_path
 from lcdb_builders.storage.process import this_process
 from lcdb_builders.storage.repair import restore
-from lcdb_builders.unit import Block, Unit, digest
+from lcdb_builders.unit import Block, digest
 
 __all__ = ["Failure", "Journal", "Lengths", "Published"]
 
@@ -44,7 +45,7 @@ class Journal(Blocks):
     --------
     >>> import tempfile
     >>> from lcdb_builders.storage.environment import environment
-    >>> from lcdb_builders.unit import DRAWS
+    >>> from lcdb_builders.unit import DRAWS, Unit
     >>> unit = Unit("61", "ab", 1, DRAWS, "", "{}", "draws-1", "random", "fixed", "default", "",
     ...             (1, 2, 3))
     >>> journal = Journal(tempfile.mkdtemp())
@@ -59,7 +60,7 @@ class Journal(Blocks):
     True
     """
 
-    def prepare(self, units: Iterable[Unit] = ()) -> None:
+    def prepare(self, units: Iterable[AnyUnit] = ()) -> None:
         """Make the folders, sweep what dead builders left, and see whether the units may be built.
 
         Parameters
@@ -79,14 +80,14 @@ class Journal(Blocks):
             disk.sweep(self.root / name)
         for folder in self.folders():
             disk.sweep(folder)
-        by_dataset: dict[str, list[Unit]] = {}
+        by_dataset: dict[str, list[AnyUnit]] = {}
         for unit in units:
             by_dataset.setdefault(unit.dataset, []).append(unit)
         for dataset, wanted in by_dataset.items():
             entry = restore(self.root, dataset)
             merge_units(wanted, self.built(dataset, entry))
 
-    def built(self, dataset: str, entry: Entry | None) -> dict[Unit, str]:
+    def built(self, dataset: str, entry: Entry | None) -> dict[AnyUnit, str]:
         """Return the units of a dataset that have numbers, with where these are."""
         held = entry.slices if entry is not None else ()
         where = {s.unit: str(cube_path(self.root, dataset)) for s in held if s.coverage}
@@ -96,7 +97,9 @@ class Journal(Blocks):
 
     # -- what is to be done --------------------------------------------------------------------
 
-    def missing(self, unit: Unit, repetitions: int, proposal: Lengths | None = None) -> list[Block]:
+    def missing(
+        self, unit: AnyUnit, repetitions: int, proposal: Lengths | None = None
+    ) -> list[Block]:
         """Return the blocks of a unit that are still to be computed.
 
         Counted as done is what a cube with the right digest holds, what blocks with the right
@@ -120,7 +123,7 @@ class Journal(Blocks):
         lengths = self.lengths(unit, proposal or Lengths(len(unit.sizes), repetitions))
         return coverage.missing(lengths)
 
-    def _there_is(self, unit: Unit) -> tuple[list[Block], Entry | None]:
+    def _there_is(self, unit: AnyUnit) -> tuple[list[Block], Entry | None]:
         """Return the blocks of a unit and the entry of its dataset's cube; all numbers are in one.
 
         Salvaging turns slices into blocks, packing turns blocks into slices, and either may happen
@@ -240,7 +243,7 @@ class Journal(Blocks):
         return found
 
 
-def _held(entry: Entry | None, unit: Unit) -> tuple:
+def _held(entry: Entry | None, unit: AnyUnit) -> tuple:
     """Return the cells of a unit that a cube holds, as rectangles."""
     if entry is None or unit not in entry.by_unit:
         return ()

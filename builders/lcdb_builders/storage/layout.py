@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lcdb_builders.unit import Block, Unit
+from lcdb_builders.part import AnyUnit, piece
+from lcdb_builders.unit import Block
 
 __all__ = ["Coverage", "Lengths", "Rectangle"]
 
@@ -46,6 +47,7 @@ class Coverage:
 
     Examples
     --------
+    >>> from lcdb_builders.unit import Unit
     >>> unit = Unit("61", "ab", 1, "LDC", "", "{}", "reference-1", "random", "fixed", "default",
     ...             "", (1, 2, 3, 5))
     >>> coverage = Coverage(unit, repetitions=10)
@@ -56,7 +58,7 @@ class Coverage:
     [((1, 2, 3), range(4, 5)), ((1, 2, 3), range(5, 10)), ((5,), range(4, 5)), ((5,), range(5, 10))]
     """
 
-    def __init__(self, unit: Unit, repetitions: int, held: Iterable[Rectangle] = ()) -> None:
+    def __init__(self, unit: AnyUnit, repetitions: int, held: Iterable[Rectangle] = ()) -> None:
         self.unit = unit
         self._sizes = np.array(unit.sizes)
         self.there = np.zeros((len(unit.sizes), repetitions), bool)
@@ -89,9 +91,14 @@ class Coverage:
         return int(self.there.sum())
 
     @property
+    def wanted(self) -> int:
+        """Number of cells that the unit needs to be complete."""
+        return len(self._sizes) * self.unit.wanted(self.there.shape[1])
+
+    @property
     def complete(self) -> bool:
-        """Whether every cell is there."""
-        return bool(self.there.all())
+        """Whether every cell is there that the unit needs."""
+        return bool(self.there[:, : self.unit.wanted(self.there.shape[1])].all())
 
     def rectangles(self) -> list[Rectangle]:
         """Return what is there as rectangles that do not overlap, the same for the same cells."""
@@ -110,7 +117,7 @@ class Coverage:
                 tile = ~self.there[top : top + lengths.sizes, left : left + lengths.repetitions]
                 for start, end, first, stop in _rectangles(tile):
                     sizes = self.unit.sizes[top + start : top + end]
-                    found.append(Block(self.unit, sizes, left + first, left + stop))
+                    found.append(piece(self.unit, sizes, left + first, left + stop))
         return found
 
 

@@ -23,12 +23,13 @@ from jsonschema import Draft202012Validator
 from lcdb._version import __version__
 from lcdb.errors import DamagedError, FormatVersionError
 from lcdb.schema import FORMAT_VERSION
+from lcdb_builders.part import AnyUnit
 from lcdb_builders.storage import disk
-from lcdb_builders.storage.contents import Contents, Facts, describe, described
+from lcdb_builders.storage.contents import AnyContents, Facts, contents_of
 from lcdb_builders.storage.environment import Environment, environment, user
 from lcdb_builders.storage.layout import Rectangle
+from lcdb_builders.storage.naming import describe, described
 from lcdb_builders.storage.records import encode_record, read_record
-from lcdb_builders.unit import Unit
 
 __all__ = [
     "Entry",
@@ -70,7 +71,7 @@ class Slice:
         Environments that computed blocks of the unit.
     """
 
-    unit: Unit
+    unit: AnyUnit
     status: str
     reason: str = ""
     coverage: tuple[Rectangle, ...] = ()
@@ -105,12 +106,12 @@ class Entry:
     written: Mapping[str, Any]
 
     @cached_property
-    def contents(self) -> Contents:
+    def contents(self) -> AnyContents:
         """What the cube holds besides scores."""
-        return Contents.make(self.facts, [s.unit for s in self.slices], self.repetitions)
+        return contents_of(self.facts, [s.unit for s in self.slices], self.repetitions)
 
     @cached_property
-    def by_unit(self) -> dict[Unit, Slice]:
+    def by_unit(self) -> dict[AnyUnit, Slice]:
         """Slices by unit."""
         return {s.unit: s for s in self.slices}
 

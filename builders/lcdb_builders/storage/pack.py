@@ -18,13 +18,15 @@ import h5py
 import numpy as np
 
 from lcdb.errors import DamagedError, LCDBError, StorageError
+from lcdb_builders.part import AnyUnit, Part
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import BlockFile, Scores, agree
 from lcdb_builders.storage.blocks import determinism_error
-from lcdb_builders.storage.contents import Contents
+from lcdb_builders.storage.contents import AnyContents, contents_of, facts_of
 from lcdb_builders.storage.cube import (
     CubeWriter,
+    inner_shape,
     read_values,
     same_chunks,
     slice_digest,
@@ -46,8 +48,9 @@ from lcdb_builders.storage.manifest import (
     manifest_path,
     written_now,
 )
+from lcdb_builders.storage.parts import Subject
 from lcdb_builders.storage.repair import restore_locked
-from lcdb_builders.unit import DRAWS, Block, Unit
+from lcdb_builders.unit import Block
 
 __all__ = ["Packed", "pack"]
 
@@ -77,7 +80,7 @@ class Packed:
         return all(s.status == "complete" for s in self.slices)
 
     @property
-    def statuses(self) -> dict[Unit, str]:
+    def statuses(self) -> dict[AnyUnit, str]:
         """Status by unit."""
         return {s.unit: s.status for s in self.slices}
 
@@ -90,7 +93,9 @@ class _AgainError(LCDBError):
     """Somebody else took the lock, or a file went bad meanwhile: begin again."""
 
 
-def pack(root: str | Path, snapshot: Snapshot, units: Iterable[Unit], repetitions: int) -> Packed:
+def pack(
+    root: str | Path, snapshot: Snapshot | Subject, units: Iterable[AnyUnit], repetitions: int
+) -> Packed:
     """Write the union of a dataset's cube and its blocks as the new cube.
 
     Parameters
@@ -98,7 +103,7 @@ def pack(root: str | Path, snapshot: Snapshot, units: Iterable[Unit], repetition
     root
         The database directory.
     snapshot
-        The dataset.
+        The dataset; of an experiment's parts, the experiment.
     units
         All units that the plan has for it, also those that were not built. What the cube or the
         journal hold besides them stays.
@@ -138,7 +143,7 @@ class _Packing:
     """One attempt to pack, by the holder of the lock."""
 
     def __init__(
-        self, root: Path, snapshot: Snapshot, units: Iterable[Unit], repetitions: int
+        self, root: Path, snapshot: Snapshot | Subject, units: Iterable[AnyUnit], repetitions: int
     ) -> None:
         self.root = root
         self.snapshot = snapshot
@@ -149,7 +154,8 @@ class _Packing:
         built = self.journal.built(snapshot.id, self.old)
         known = self.old.by_unit if self.old is not None else ()
         merged = merge_units(units, built, known)
-        self.contents = Contents.of(snapshot, merged, repetitions)
+        self.contents = self._contents(merged, repetitions)
+        repetitions = self.contents.repetitions
         self.blocks = {
             unit: [block for block in self.journal.verified(unit) if block.first < repetitions]
             for unit in self.contents.units
@@ -173,12 +179,23 @@ class _Packing:
 
     # -- what there is -------------------------------------------------------------------------
 
-    def _held(self, unit: Unit) -> Slice | None:
+    def _contents(self, merged: list[AnyUnit], repetitions: int) -> AnyContents:
+        """Return what the new cube is to hold."""
+        units = []
+        for unit in merged:
+            if isinstance(unit, Part) and not unit.trials:  # nobody asks for it: what there is
+                stops = (block.stop for block in self.journal.find(unit))
+                unit = replace(unit, trials=max(stops, default=0))
+            units.append(unit)
+        most = max((unit.trials for unit in units if isinstance(unit, Part)), default=repetitions)
+        return contents_of(facts_of(self.snapshot), units, max(most, repetitions))
+
+    def _held(self, unit: AnyUnit) -> Slice | None:
         """Return what the current cube has of a unit, if that is anything."""
         held = self.old.by_unit.get(unit) if self.old is not None else None
         return held if held is not None and held.coverage else None
 
-    def _slice(self, unit: Unit) -> Slice:
+    def _slice(self, unit: AnyUnit) -> Slice:
         """Return what the new cube will have of a unit; digests are not known yet."""
         held = self._held(unit)
         coverage = Coverage(unit, self.contents.repetitions, held.coverage if held else ())
@@ -194,16 +211,16 @@ class _Packing:
             computed_on=held.computed_on if held else (),
         )
 
-    def _status(self, unit: Unit, coverage: Coverage) -> tuple[str, str]:
+    def _status(self, unit: AnyUnit, coverage: Coverage) -> tuple[str, str]:
         if coverage.complete:
             return "complete", ""
         failures = [
             failure for failure in self.journal.failures(unit) if not coverage.holds(failure.block)
         ]
-        share = f"{coverage.cells} of {coverage.there.size} cells"
+        share = f"{coverage.cells} of {coverage.wanted} cells"
         if failures:
             first = next((f for f in failures if f.status == "failed"), failures[0])
-            where = f"n {first.block.sizes[0]} to {first.block.sizes[-1]}"
+            where = unit.where(first.block)
             return first.status, f"{first.reason} (first at {where}; {share} are there)"
         return ("partial", f"{share} are there") if coverage.cells else ("not_built", "")
 
@@ -250,7 +267,7 @@ class _Packing:
             msg = f"{path} was damaged or removed while it was read"
             raise _AgainError(msg) from None
 
-    def _copied(self, unit: Unit) -> bool:
+    def _copied(self, unit: AnyUnit) -> bool:
         """Return whether a unit's chunks can be copied as they are."""
         if self.old is None or self.old.repetitions != self.contents.repetitions:
             return False
@@ -261,7 +278,7 @@ class _Packing:
             cube.check()
             self.slices = [self._put(writer, s, old, cube) for s in self.slices]
             digests = {s.unit: unit_digest(s.digests) for s in self.slices if s.coverage}
-            statuses = {s.unit: s.status for s in self.slices if s.unit.learner != DRAWS}
+            statuses = {s.unit: s.status for s in self.slices if not s.unit.is_draws}
             writer.finish(statuses, digests)
         cube.check()
 
@@ -283,11 +300,14 @@ class _Packing:
             digests[variable.name] = slice_digest(s.unit, variable, array)
         return replace(s, digests=digests, computed_on=computed_on)
 
-    def _values(self, unit: Unit, old: h5py.File | None) -> tuple[Scores, tuple[Environment, ...]]:
+    def _values(
+        self, unit: AnyUnit, old: h5py.File | None
+    ) -> tuple[Scores, tuple[Environment, ...]]:
         """Return the union of cube and blocks: arrays (sizes of the unit, repetitions)."""
         there = Coverage(unit, self.contents.repetitions)
         values = {
-            v.name: np.full(there.there.shape, v.empty, v.dtype) for v in unit_variables(unit)
+            v.name: np.full((*there.there.shape, *inner_shape(unit, v)), v.empty, v.dtype)
+            for v in unit_variables(unit)
         }
         held = self._held(unit)
         computed_on = list(held.computed_on) if held is not None else []

@@ -21,9 +21,11 @@ import numpy as np
 
 from lcdb.errors import DamagedError, FormatVersionError, StorageError
 from lcdb.schema import FORMAT_VERSION
+from lcdb_builders.part import AnyUnit, piece
 from lcdb_builders.storage.blocks import Blocks
-from lcdb_builders.storage.contents import Contents
+from lcdb_builders.storage.contents import AnyContents
 from lcdb_builders.storage.cube import (
+    computed,
     read_contents,
     read_digests,
     read_values,
@@ -34,7 +36,6 @@ from lcdb_builders.storage.cube import (
 from lcdb_builders.storage.environment import Environment
 from lcdb_builders.storage.layout import Coverage, Lengths
 from lcdb_builders.storage.manifest import Manifest, cube_path
-from lcdb_builders.unit import Block, Unit
 
 __all__ = ["Salvaged", "salvage"]
 
@@ -132,10 +133,10 @@ def _attempt(root: Path, dataset: str, keep: bool, seen: dict[str, str]) -> bool
 class _View:
     """One account of what the file should hold: a manifest's, or the file's own."""
 
-    contents: Contents
-    digests: Mapping[Unit, str]
-    coverage: Mapping[Unit, Any] | None = None
-    computed_on: Mapping[Unit, Environment] = field(default_factory=dict)
+    contents: AnyContents
+    digests: Mapping[AnyUnit, str]
+    coverage: Mapping[AnyUnit, Any] | None = None
+    computed_on: Mapping[AnyUnit, Environment] = field(default_factory=dict)
 
 
 def _say(state: str, text: str) -> None:
@@ -192,7 +193,7 @@ def _examine(blocks: Blocks, dataset: str, keep: bool, seen: set[str]) -> None:
             _say("kept" if good else "lost", unit.label)
 
 
-def _recover(blocks: Blocks, file: h5py.File, view: _View, unit: Unit, keep: bool) -> bool:
+def _recover(blocks: Blocks, file: h5py.File, view: _View, unit: AnyUnit, keep: bool) -> bool:
     """Publish a unit if its slice is what a view says; return whether it is."""
     try:
         values = {v: read_values(file, view.contents, unit, v) for v in unit_variables(unit)}
@@ -205,12 +206,12 @@ def _recover(blocks: Blocks, file: h5py.File, view: _View, unit: Unit, keep: boo
         scores = {v.name: array for v, array in values.items()}
         coverage = Coverage(unit, view.contents.repetitions, (view.coverage or {}).get(unit, ()))
         if view.coverage is None:
-            coverage.there[:] = scores["n_test" if "n_test" in scores else "n_clipped"] >= 0
+            coverage.there[:] = computed(unit, scores)
         blocks.lengths(unit, Lengths(*coverage.there.shape))
         for rectangle in coverage.rectangles():
             where = coverage.where(rectangle)
             sizes = unit.sizes[where[0]]
-            block = Block(unit, sizes, rectangle[2], rectangle[3])
+            block = piece(unit, sizes, rectangle[2], rectangle[3])
             there = {name: array[where] for name, array in scores.items()}
             blocks.publish(block, there, view.computed_on.get(unit, UNKNOWN))
     return True

@@ -1,0 +1,104 @@
+"""Units and parts as JSON, and the canonical order in which a cube has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lcdb.schema import LEARNERS, SAMPLINGS, SPLITS, TUNINGS
+from lcdb_builders.part import AnyUnit, Part
+from lcdb_builders.storage.parts import describe_part, described_part, part_place
+from lcdb_builders.unit import DRAWS, Unit, canonical_json
+
+__all__ = ["describe", "described", "runs", "unit_of", "unit_place"]
+
+
+def runs(sizes: Sequence[int]) -> list[list[int]]:
+    """Return ascending sizes as [first, last, step] runs.
+
+    Examples
+    --------
+    >>> runs([1, 2, 3, 10, 20, 30, 31])
+    [[1, 3, 1], [10, 30, 10], [31, 31, 1]]
+    """
+    found: list[list[int]] = []
+    for n in sizes:
+        if found:
+            first, last, step = found[-1]
+            if first == last:
+                found[-1] = [first, n, n - first]
+                continue
+            if n == last + step:
+                found[-1][1] = n
+                continue
+        found.append([n, n, 1])
+    return found
+
+
+def unit_place(unit: AnyUnit) -> tuple[Any, ...]:
+    """Return the sort key of the canonical order: draws, then learners as in a cube's labels."""
+    if isinstance(unit, Part):
+        return part_place(unit)
+    rank = LEARNERS.index(unit.learner) if unit.learner in LEARNERS else len(LEARNERS)
+    return (
+        -1 if unit.learner == DRAWS else rank,
+        unit.learner,
+        SAMPLINGS.index(unit.sampling),
+        SPLITS.index(unit.split),
+        TUNINGS.index(unit.tuning),
+    )
+
+
+def describe(unit: AnyUnit) -> dict[str, Any]:
+    """Return a unit as a JSON-able dict, with sizes as runs; `described` undoes it."""
+    if isinstance(unit, Part):
+        return describe_part(unit)
+    found: dict[str, Any] = {
+        "dataset": unit.dataset,
+        "dataset_sha256": unit.dataset_sha256,
+        "master_seed": unit.seed,
+        "learner": unit.learner,
+        "sampling": unit.sampling,
+        "split": unit.split,
+        "tuning": unit.tuning,
+        "implementation": unit.implementation,
+        "params": json.loads(unit.params),
+        "sizes": runs(unit.sizes),
+    }
+    if unit.estimator:
+        found["estimator"] = unit.estimator
+    if unit.tuning_rule:
+        found["tuning_rule"] = json.loads(unit.tuning_rule)
+    return found
+
+
+def described(text: Mapping[str, Any]) -> AnyUnit:
+    """Return the unit, or the part, of a description.
+
+    Examples
+    --------
+    >>> unit = Unit("61", "ab", 7, "LDC", "", "{}", "reference-1", "random", "fixed", "default",
+    ...             "", (1, 2, 3, 5, 7))
+    >>> described(describe(unit)) == unit
+    True
+    """
+    return described_part(text) if "experiment" in text else unit_of(text)
+
+
+def unit_of(text: Mapping[str, Any]) -> Unit:
+    """Return the unit of a description of one."""
+    return Unit(
+        dataset=text["dataset"],
+        dataset_sha256=text["dataset_sha256"],
+        seed=text["master_seed"],
+        learner=text["learner"],
+        estimator=text.get("estimator", ""),
+        params=canonical_json(text["params"]),
+        implementation=text["implementation"],
+        sampling=text["sampling"],
+        split=text["split"],
+        tuning=text["tuning"],
+        tuning_rule=canonical_json(text["tuning_rule"]) if "tuning_rule" in text else "",
+        sizes=tuple(n for first, last, step in text["sizes"] for n in range(first, last + 1, step)),
+    )

@@ -1,0 +1,99 @@
+"""One cube of an experiment: its header, and a lazy dataset of its trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import xarray as xr
+
+from lcdb._version import __version__
+from lcdb.backend import DRIVER, HDF5Store, attributes, damage
+from lcdb.errors import FormatVersionError
+from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, STATUSES
+from lcdb.schema.experiments import TRIAL
+
+__all__ = ["TrialHeader", "open_trials", "read_trial_header"]
+
+
+@dataclass(frozen=True)
+class TrialHeader:
+    """What is known of an experiment's cube without reading its trials."""
+
+    path: Path
+    experiment: str
+    labels: dict[str, tuple[str, ...]]
+    trials: int
+    wanted: np.ndarray = field(repr=False)
+    status: np.ndarray = field(repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the header as a JSON-able dict."""
+        found = np.bincount(self.status.ravel(), minlength=len(STATUSES))
+        return {
+            "experiment": self.experiment,
+            **{dim: list(labels) for dim, labels in self.labels.items()},
+            "trials": self.trials,
+            "status": {name: int(n) for name, n in zip(STATUSES, found, strict=True)},
+            "file": str(self.path),
+            "bytes": self.path.stat().st_size,
+        }
+
+    def __str__(self) -> str:
+        counts = " × ".join(
+            f"{len(labels)} {dim}{'' if len(labels) == 1 else 's'}"
+            for dim, labels in self.labels.items()
+        )
+        complete = int((self.status == STATUSES.index("complete")).sum())
+        parts = f"{complete} of {int((self.wanted > 0).sum())} parts complete"
+        return f"{self.experiment}: {counts}, up to {self.trials} trials, {parts}"
+
+
+def read_trial_header(path: Path) -> TrialHeader:
+    """Return the header of an experiment's cube, or raise what is wrong with the file.
+
+    Raises
+    ------
+    DamagedError, FormatVersionError
+        The file is not what was written; a newer lcdb wrote it.
+    """
+    with damage(path), h5py.File(path, "r", **DRIVER) as file:
+        known = attributes(file)
+        _check_version(path, int(known["format_version"]))
+        dims = EXPERIMENTS[known["cube_kind"]].dims
+        return TrialHeader(
+            path=path,
+            experiment=known["cube_kind"],
+            labels={dim: tuple(file[dim].asstr()[...].tolist()) for dim in dims},
+            trials=len(file[TRIAL]),
+            wanted=file["trials"][...],
+            status=file["status"][...],
+        )
+
+
+def _check_version(path: Path, version: int) -> None:
+    if version > FORMAT_VERSION:
+        msg = (
+            f"{path} has format version {version}; lcdb {__version__} reads up to "
+            f"{FORMAT_VERSION}: update lcdb-plusplus"
+        )
+        raise FormatVersionError(msg)
+
+
+def open_trials(path: Path, chunks: Any = None) -> xr.Dataset:
+    """Open an experiment's cube; arrays are read when they are used.
+
+    Parameters
+    ----------
+    path
+        The file.
+    chunks
+        None for plain arrays; anything else for dask arrays as they are chunked in the file.
+    """
+    with damage(path):
+        store = HDF5Store(path)
+        _check_version(path, int(store.get_attrs()["format_version"]))
+        return xr.open_dataset(store, chunks=None if chunks is None else {})
