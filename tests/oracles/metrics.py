@@ -43,12 +43,17 @@ def mean_area(ranks, y, area=area):
     return sum(each) / len(each)
 
 
-def area_bounds(scores, y, tolerance):
+def area_bounds(scores, y, tolerance, rows=None):
     """Least and largest mean area when log-odds may be wrong by a relative tolerance.
 
-    Rows of equal scores tie whatever the rounding.
+    Rows that are the same in `rows` (what scores were computed from; else the scores themselves)
+    tie whatever the rounding.
     """
-    ranks = [[(log_odds(row, c), tuple(row)) for c in range(len(row))] for row in scores]
+    same = [tuple(row) for row in (scores if rows is None else rows)]
+    ranks = [
+        [(log_odds(row, c), key) for c in range(len(row))]
+        for row, key in zip(scores, same, strict=True)
+    ]
 
     def bound(sign):
         def won(a, b):

@@ -29,6 +29,7 @@ from lcdb_builders.kernels.onevsrest import (
     score_left_out,
     score_own_sets,
 )
+from lcdb_builders.kernels.orthogonal import HINGE, LOGISTIC, orthogonal_newton
 
 __all__ = ["LREG", "LSVC", "decide", "linear_block"]
 
@@ -36,15 +37,17 @@ LREG, LSVC = 0, 1
 # An inverse Hessian is computed afresh when so large a share of the rows is newer.
 STALE = 0.2
 
-#: Models of all classes and the training rows in hand. `theta` (K, d + 1); `P` penalty; `price` C
-#: of LSVC. LREG carries `inverse` (K, d + 1, d + 1) and `known` (K,), the number of rows when it
-#: was computed, 0 if it is not; LSVC carries `active` (K, rows), `moments` (K, d + 1, d + 1),
-#: `targets` (K, d + 1) and `age` (K, 1). `XT` (d, rows), `sign` (K, rows), `weight` (rows,).
+#: Models of all classes and the training rows in hand. `theta` (K, d + 1); `P` penalty, `root` with
+#: root' root = P; `price` C of LSVC. LREG carries `inverse` (K, d + 1, d + 1) and `known` (K,), the
+#: number of rows when it was computed, 0 if it is not; LSVC carries `active` (K, rows), `moments`
+#: (K, d + 1, d + 1), `targets` (K, d + 1) and `age` (K, 1). `XT` (d, rows), `sign` (K, rows),
+#: `weight` (rows,).
 Models = namedtuple(
     "Models",
     [
         "theta",
         "P",
+        "root",
         "price",
         "inverse",
         "known",
@@ -62,7 +65,7 @@ Models = namedtuple(
 
 
 @kernel(glue=True)
-def _models(kind, task, P, price):
+def _models(kind, task, P, root, price):
     classes = task.classes
     p = len(P)
     rows = len(task.pool)
@@ -71,6 +74,7 @@ def _models(kind, task, P, price):
     return Models(
         np.zeros((classes, p)),
         P,
+        root,
         price,
         np.empty((carried, p, p)),
         np.zeros(carried, np.int64),
@@ -82,7 +86,7 @@ def _models(kind, task, P, price):
         np.empty((classes, rows)),
         np.ones(rows),
         np.zeros((classes, p)),
-        np.zeros(3, np.int64),
+        np.zeros(4, np.int64),
     )
 
 
@@ -197,45 +201,60 @@ def _grow_logistic(models, c, done, n):
 
 @kernel
 def _fit_logistic(models, c, n, inverse):
-    """Fit with exact Hessians from where the coefficients are; if that fails, from 0."""
-    for _ in range(2):
-        if damped_newton(
-            models.XT,
-            n,
-            models.sign[c],
-            models.weight,
-            models.P,
-            models.theta[c],
-            inverse,
-            models.count,
-        ):
-            return
-        models.theta[c] = 0.0
-        models.count[2] += 1
+    """Fit with exact Hessians from where the coefficients are; if that fails, by reflections."""
+    if not damped_newton(
+        models.XT,
+        n,
+        models.sign[c],
+        models.weight,
+        models.P,
+        models.theta[c],
+        inverse,
+        models.count,
+    ):
+        if len(inverse) > 0:
+            models.known[c] = 0
+        _fit_by_reflections(LOGISTIC, models, c, n)
 
 
 @kernel
 def _fit_hinge(models, c, n):
-    """Fit from where coefficients and moments are; if that fails, from 0."""
-    for _ in range(2):
-        if finite_newton(
-            models.XT,
-            n,
-            models.sign[c],
-            models.weight,
-            models.P,
-            models.price,
-            models.theta[c],
-            models.active[c],
-            models.moments[c],
-            models.targets[c],
-            models.age[c],
-            models.count,
-        ):
-            return
-        models.theta[c] = 0.0
+    """Fit from where coefficients and moments are; if that fails, by reflections."""
+    if not finite_newton(
+        models.XT,
+        n,
+        models.sign[c],
+        models.weight,
+        models.P,
+        models.price,
+        models.theta[c],
+        models.active[c],
+        models.moments[c],
+        models.targets[c],
+        models.age[c],
+        models.count,
+    ):
         _forget_moments(models, c)
-        models.count[2] += 1
+        _fit_by_reflections(HINGE, models, c, n)
+
+
+@kernel
+def _fit_by_reflections(kind, models, c, n):
+    """Fit from 0 where moments have lost too many digits. A model that is not found is NaN."""
+    models.theta[c] = 0.0
+    models.count[2] += 1
+    if not orthogonal_newton(
+        kind,
+        models.XT,
+        n,
+        models.sign[c],
+        models.weight,
+        models.root,
+        models.price,
+        models.theta[c],
+    ):
+        models.theta[c] = np.nan
+        models.count[3] += 1
 
 
 @kernel
@@ -344,7 +363,7 @@ def _fit_draw(kind, task, n, repetition, models, at):
 
 
 @kernel
-def linear_block(kind, task, columns, P, price, out, decisions):
+def linear_block(kind, task, columns, P, root, price, out, decisions):
     """Score the cells of a block.
 
     Parameters
@@ -357,6 +376,8 @@ def linear_block(kind, task, columns, P, price, out, decisions):
         `Columns` to score on, with the same features.
     P
         (d + 1, d + 1) penalty: what is minimised is the loss plus half of theta' P theta.
+    root
+        Its square root: root' root = P.
     price
         Factor of the squared hinge; not used by LREG.
     out
@@ -367,11 +388,12 @@ def linear_block(kind, task, columns, P, price, out, decisions):
 
     Returns
     -------
-    (3,) int64
-        Passes over rows, linear systems, and starts that led nowhere.
+    (4,) int64
+        Passes over rows, linear systems, models fitted by reflections, and models not found, whose
+        cells mean nothing.
     """
     at = desk(task, columns, task.X.shape[1])
-    models = _models(kind, task, P, price)
+    models = _models(kind, task, P, root, price)
     if task.sampling != ADDITIVE:
         _fit_pool(kind, task, models, at)
     for r in range(task.stop - task.first):

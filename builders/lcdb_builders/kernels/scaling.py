@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["hinge_penalty", "logistic_penalty", "scaled"]
+__all__ = ["hinge_root", "logistic_root", "penalty_of", "scaled"]
 
 
 def scaled(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -34,27 +34,36 @@ def scaled(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.ascontiguousarray((gap - offset) / scale), X[0] + offset, scale
 
 
-def logistic_penalty(scale: np.ndarray, ridge: float) -> np.ndarray:
-    """Return the matrix P of ``ridge * |w|²``: the intercept is free.
+def logistic_root(scale: np.ndarray, ridge: float) -> np.ndarray:
+    """Return the square root R of ``ridge * |w|²``, which is ``|R theta|²``: the intercept is free.
 
     Examples
     --------
-    >>> logistic_penalty(np.array([2.0]), 4.0).tolist()
+    >>> logistic_root(np.array([2.0]), 4.0).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
-    return np.diag(np.append(ridge / np.square(scale), 0.0))
+    return np.diag(np.append(np.sqrt(ridge) / scale, 0.0))
 
 
-def hinge_penalty(mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Return the matrix P of ``|w|² + b²``, where b is the intercept of unscaled features.
+def hinge_root(mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return the square root R of ``|w|² + b²``, where b is the intercept of unscaled features.
 
     Examples
     --------
-    >>> hinge_penalty(np.array([4.0]), np.array([2.0])).tolist()
+    >>> hinge_root(np.array([4.0]), np.array([2.0])).tolist()
+    [[0.5, 0.0], [-2.0, 1.0]]
+    """
+    root = np.diag(np.append(1 / scale, 1.0))
+    root[-1, :-1] = -mean / scale
+    return root
+
+
+def penalty_of(root: np.ndarray) -> np.ndarray:
+    """Return the penalty matrix P = R'R.
+
+    Examples
+    --------
+    >>> penalty_of(np.array([[0.5, 0.0], [-2.0, 1.0]])).tolist()
     [[4.25, -2.0], [-2.0, 1.0]]
     """
-    d = len(mean)
-    back = np.eye(d + 1)
-    back[:d, :d] = np.diag(1 / scale)
-    back[d, :d] = -mean / scale
-    return np.ascontiguousarray(np.einsum("ki,kj->ij", back, back))
+    return np.ascontiguousarray(np.einsum("ki,kj->ij", root, root))

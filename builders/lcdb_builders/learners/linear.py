@@ -10,7 +10,7 @@ import numpy as np
 
 from lcdb_builders.curves import reference_block
 from lcdb_builders.kernels import linear as kernels
-from lcdb_builders.kernels.scaling import hinge_penalty, logistic_penalty, scaled
+from lcdb_builders.kernels.scaling import hinge_root, logistic_root, penalty_of, scaled
 from lcdb_builders.learners.base import Parameter, Scores
 from lcdb_builders.learners.batch import columns_of, empty_values, scores_by_split, task_of
 from lcdb_builders.learners.builtin import WEIGHTS, BuiltinLearner
@@ -32,7 +32,7 @@ class _Linear(BuiltinLearner):
     def problem(
         self, params: Mapping[str, Any], mean: np.ndarray, scale: np.ndarray
     ) -> tuple[np.ndarray, float]:
-        """Return the penalty in scaled coordinates and the price of the loss."""
+        """Return the root of the penalty in scaled coordinates, and the price of the loss."""
 
     def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
         """Return the scores of a block by split."""
@@ -47,14 +47,23 @@ class _Linear(BuiltinLearner):
         values = empty_values(block, splits)
         Z, mean, scale = scaled(snapshot.X)
         columns = columns_of(snapshot, block, splits)
-        kernels.linear_block(
+        root, price = self.problem(block.unit.parameters, mean, scale)
+        count = kernels.linear_block(
             self.kind,
             task_of(snapshot, block)._replace(X=Z),
             columns._replace(XT=np.ascontiguousarray(Z[columns.rows].T)),
-            *self.problem(block.unit.parameters, mean, scale),
+            penalty_of(root),
+            root,
+            price,
             values,
             decisions,
         )
+        if count[3]:
+            msg = (
+                f"{self.name} found no optimum in {count[3]} fits of {block.unit.label}; expected "
+                "none: please report the dataset and parameters"
+            )
+            raise ArithmeticError(msg)
         return values
 
 
@@ -78,8 +87,8 @@ class LREG(_Linear):
     def problem(
         self, params: Mapping[str, Any], mean: np.ndarray, scale: np.ndarray
     ) -> tuple[np.ndarray, float]:
-        """Return the penalty in scaled coordinates and 1."""
-        return logistic_penalty(scale, params["ridge"]), 1.0
+        """Return the root of the penalty in scaled coordinates, and 1."""
+        return logistic_root(scale, params["ridge"]), 1.0
 
 
 class LSVC(_Linear):
@@ -102,5 +111,5 @@ class LSVC(_Linear):
     def problem(
         self, params: Mapping[str, Any], mean: np.ndarray, scale: np.ndarray
     ) -> tuple[np.ndarray, float]:
-        """Return the penalty in scaled coordinates and C."""
-        return hinge_penalty(mean, scale), params["C"]
+        """Return the root of the penalty in scaled coordinates, and C."""
+        return hinge_root(mean, scale), params["C"]

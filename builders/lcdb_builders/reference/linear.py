@@ -20,6 +20,9 @@ MOST_STEPS = 500
 # The squared Newton decrement, as a share of the objective, below which one more step is the last.
 GAIN_LEFT = 1e-13
 SUFFICIENT_DECREASE = 1e-4
+# Below the first share of the objective a full step is good, though the objective is too coarse to
+# tell: it may differ by the second.
+NEAR, SAME = 1e-8, 1e-11
 
 
 def _newton_step(
@@ -61,16 +64,22 @@ class _Linear(OneVsRest):
 
     def _fit_binary(self, X: np.ndarray, signs: list[np.ndarray], weight: np.ndarray) -> None:
         self.centre_ = self._centre(X)
-        design = np.hstack([X - self.centre_, np.ones((len(X), 1))])
-        solutions = np.array([self._minimise(design, sign, weight) for sign in signs])
+        # In units of their own, features of 1e-3 and of 1e5 leave no digits for the optimum.
+        spread = np.sqrt(np.square(X - self.centre_).mean(axis=0))
+        scale = np.append(np.where(spread > 0, spread, 1.0), 1.0)
+        design = np.hstack([X - self.centre_, np.ones((len(X), 1))]) / scale
+        penalty = self._penalty(X.shape[1]) / np.square(scale)
+        solutions = np.array([self._minimise(design, sign, weight, penalty) for sign in signs])
+        solutions /= scale
         self.coef_, self.intercept_ = solutions[:, :-1], solutions[:, -1]
 
     def _decide(self, X: np.ndarray) -> np.ndarray:
         return weighted_sum_of_features(X - self.centre_, self.coef_.T) + self.intercept_
 
-    def _minimise(self, design: np.ndarray, sign: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    def _minimise(
+        self, design: np.ndarray, sign: np.ndarray, weight: np.ndarray, penalty: np.ndarray
+    ) -> np.ndarray:
         """Return weights and intercept of one binary problem."""
-        penalty = self._penalty(design.shape[1] - 1)
         signed = sign[:, None] * design
         solution = np.zeros(design.shape[1])
         loss, slope, curvature = self._loss(signed @ solution)
@@ -85,7 +94,9 @@ class _Linear(OneVsRest):
                 candidate = solution + size * step
                 loss, slope, curvature = self._loss(signed @ candidate)
                 found = float(weight @ loss + penalty @ (candidate * candidate) / 2)
-                if found <= objective - SUFFICIENT_DECREASE * size * decrement or size < 1e-12:
+                near = decrement <= NEAR * objective and found <= (1 + SAME) * objective
+                enough = found <= objective - SUFFICIENT_DECREASE * size * decrement
+                if near or enough or size < 1e-12:
                     break
                 size /= 2
             solution, objective = candidate, found
