@@ -1,4 +1,4 @@
-"""`lcdb verify`, as it is typed."""
+"""`lcdb verify` and `lcdb status`, as they are typed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from cubes import block_scores, toy_snapshot, toy_units
 from lcdb_builders import snapshot as snapshots
+from lcdb_builders.storage import disk
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.pack import pack
@@ -46,6 +47,16 @@ def test_an_intact_database(database, capsys):
     assert "1 cubes, 1 manifests, 3 records, 1 snapshots read" in told
     assert "every file is what was written" in told
     assert before == {p: p.read_bytes() for p in database.rglob("*") if p.is_file()}
+
+
+def test_how_far_it_is_goes_elsewhere_than_what_was_found(database, capsys):
+    assert main(["verify", str(database)]) == 0
+    told = capsys.readouterr()
+    assert told.err.splitlines()[0] == "lcdb: 6 files to read"
+    assert told.err.splitlines()[-1].startswith("lcdb: 100 % (6 of 6 files)")
+    assert "files to read" not in told.out
+    assert main(["verify", str(database), "--quiet"]) == 0
+    assert capsys.readouterr() == (told.out, "")
 
 
 def test_damage_is_told_by_file_and_unit(copy, capsys):
@@ -128,3 +139,17 @@ def test_recomputed_cells_are_held_against_what_is_stored(tmp_path, capsys):
         told = capsys.readouterr().out
         assert f"{0 if change else 4} of 4 recomputed cells are as stored" in told
         assert ("WRONG real/NMC/random/fixed/default" in told) == (change > 0)
+
+
+def test_status_writes_nothing(copy, monkeypatch, capsys):
+    """Not even what another command would take for its own: the directory may be read-only."""
+
+    def refuse(when, what, path):
+        raise AssertionError(f"{what} {path}")
+
+    before = {p: (p.stat().st_mtime_ns, p.is_file() and p.read_bytes()) for p in copy.rglob("*")}
+    monkeypatch.setattr(disk, "hook", refuse)
+    assert main(["status", str(copy)]) == 0
+    assert "toy" in capsys.readouterr().out
+    after = {p: (p.stat().st_mtime_ns, p.is_file() and p.read_bytes()) for p in copy.rglob("*")}
+    assert after == before

@@ -6,6 +6,7 @@ Importing this is cheap; a command's own module is imported when it is run.
 __all__ = ["COMMANDS"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "bench": ("what cells cost here, beside scikit-learn", "lcdb_builders.commands.bench"),
     "build": ("build the cubes of a plan, or go on with it", "lcdb_builders.commands.build"),
     "compile": ("compile the kernels for this machine", "lcdb_builders.commands.compile"),
     "datasets": ("the ten datasets, and which are at hand", "lcdb_builders.commands.datasets"),

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lcdb_builders.replayed import Replay
     from lcdb_builders.storage.repair import Report
 
@@ -29,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, help="of the choice of cells (default: %(default)s)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--quiet", action="store_true", help="print no progress")
     parser.add_argument(
         "--allow-import",
         action="store_true",
@@ -46,23 +50,65 @@ def _count(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Verify the database and print what was found."""
-    from lcdb_builders.storage.repair import verify
-
-    report = verify(arguments.database)
+    report = _read(Path(arguments.database), told=not arguments.quiet)
     cells: list[Replay] = []
     if arguments.recompute and report.intact:
-        from lcdb_builders.replay import recompute_cells
-
-        allow = {"allow_import": arguments.allow_import}
-        cells = list(
-            recompute_cells(arguments.database, arguments.recompute, arguments.seed, **allow)
-        )
+        cells = list(_recomputed(arguments))
     skipped = arguments.recompute if not report.intact else 0
     if arguments.json:
         print(json.dumps(_as_json(report, cells), indent=1))
     else:
         _print(Path(arguments.database), report, cells, skipped)
     return 0 if report.intact and all(cell.agrees for cell in cells) else 1
+
+
+def _read(root: Path, told: bool) -> Report:
+    """Read every file, and tell how far that is by bytes."""
+    from lcdb_builders.run.progress import Words, choose
+    from lcdb_builders.storage.repair import files, verify
+
+    sizes = {path: _size(path) for path in files(root)}
+    progress = choose(told, words=Words("verifying", "files", "to read"))
+    progress.begin(sum(sizes.values()), len(sizes))
+    reading: list[Path] = []
+
+    def advance(path: Path | None = None) -> None:
+        if reading:
+            progress.advance(sizes.get(reading.pop(), 0.0), 1)
+        reading.extend([path] if path else [])
+
+    try:
+        report = verify(root, advance)
+        advance()
+    finally:
+        progress.end()
+    return report
+
+
+def _size(path: Path) -> float:
+    """Return a file's bytes, and a little for opening it; it may be gone by now."""
+    with suppress(OSError):
+        return path.stat().st_size + 1000.0
+    return 1000.0
+
+
+def _recomputed(arguments: argparse.Namespace) -> Iterator[Replay]:
+    from lcdb_builders.replay import recompute_cells
+    from lcdb_builders.run.progress import Words, choose
+
+    progress = choose(not arguments.quiet, words=Words("recomputing", "cells", "to recompute"))
+    progress.begin(arguments.recompute, arguments.recompute)
+    try:
+        for cell in recompute_cells(
+            arguments.database,
+            arguments.recompute,
+            arguments.seed,
+            allow_import=arguments.allow_import,
+        ):
+            progress.advance(1.0, 1)
+            yield cell
+    finally:
+        progress.end()
 
 
 def _as_json(report: Report, cells: list[Replay]) -> dict[str, Any]:

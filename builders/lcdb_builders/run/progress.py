@@ -1,16 +1,37 @@
-"""How far a build is: nothing, a bar on a terminal, or lines where there is none."""
+"""How far a build or a verification is: nothing, a bar on a terminal, or lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
 from itertools import pairwise
-from typing import IO, Protocol
+from typing import IO, NamedTuple, Protocol
 
-__all__ = ["Bar", "Lines", "Progress", "Silent", "choose"]
+__all__ = ["BUILDING", "Bar", "Lines", "Progress", "Silent", "Words", "choose"]
 
 # Seconds between lines.
 INTERVAL = 15.0
+
+
+class Words(NamedTuple):
+    """What is told of.
+
+    Parameters
+    ----------
+    doing
+        Beside the bar.
+    unit
+        What is counted.
+    todo
+        What is to be done with it.
+    """
+
+    doing: str
+    unit: str
+    todo: str
+
+
+BUILDING = Words("building", "cells", "to compute")
 
 
 class Progress(Protocol):
@@ -102,9 +123,12 @@ class Lines:
     >>> lines.end()
     """
 
-    def __init__(self, stream: IO[str], interval: float = INTERVAL) -> None:
+    def __init__(
+        self, stream: IO[str], interval: float = INTERVAL, words: Words = BUILDING
+    ) -> None:
         self.stream = stream
         self.interval = interval
+        self.words = words
         self._meter = _Meter(0.0, 0)
         self._last = 0.0
 
@@ -112,7 +136,7 @@ class Lines:
         """Tell how much there is to do."""
         self._meter = _Meter(cost, cells)
         self._last = time.monotonic()
-        self.tell(f"{cells:,} cells to compute")
+        self.tell(f"{cells:,} {self.words.unit} {self.words.todo}")
 
     def advance(self, cost: float, cells: int) -> None:
         """Tell that so much of it is done, if the last line was long enough ago."""
@@ -122,8 +146,9 @@ class Lines:
             return
         self._last = time.monotonic()
         left = "" if meter.left is None else f", {duration(meter.left)} left"
-        of = f"{meter.done_cells:,} of {meter.cells:,} cells"
-        self.tell(f"{100 * meter.share:.0f} % ({of}), {meter.rate:,.0f} cells/s{left}")
+        unit = self.words.unit
+        of = f"{meter.done_cells:,} of {meter.cells:,} {unit}"
+        self.tell(f"{100 * meter.share:.0f} % ({of}), {meter.rate:,.0f} {unit}/s{left}")
 
     def tell(self, text: str) -> None:
         """Tell something else in a line."""
@@ -136,7 +161,7 @@ class Lines:
 class Bar:
     """A bar with rate and time left: for terminals and notebooks."""
 
-    def __init__(self, stream: IO[str] | None = None) -> None:
+    def __init__(self, stream: IO[str] | None = None, words: Words = BUILDING) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn
         from rich.progress import Progress as RichProgress
@@ -149,8 +174,9 @@ class Bar:
             TextColumn("{task.fields[left]}"),
             console=Console(file=stream or sys.stderr),
         )
+        self._words = words
         self._meter = _Meter(0.0, 0)
-        self._task = self._bar.add_task("building", total=None, rate="", left="", visible=False)
+        self._task = self._bar.add_task(words.doing, total=None, rate="", left="", visible=False)
 
     def begin(self, cost: float, cells: int) -> None:
         """Show the bar."""
@@ -163,7 +189,7 @@ class Bar:
         meter = self._meter
         meter.advance(cost, cells)
         left = "" if meter.left is None else f"{duration(meter.left)} left"
-        rate = f"{meter.rate:,.0f} cells/s"
+        rate = f"{meter.rate:,.0f} {self._words.unit}/s"
         self._bar.update(self._task, completed=meter.done_cost, rate=rate, left=left)
 
     def tell(self, text: str) -> None:
@@ -175,7 +201,9 @@ class Bar:
         self._bar.stop()
 
 
-def choose(progress: bool | Progress, stream: IO[str] | None = None) -> Progress:
+def choose(
+    progress: bool | Progress, stream: IO[str] | None = None, words: Words = BUILDING
+) -> Progress:
     """Return who tells: the given one, nobody, or what suits the stream.
 
     Examples
@@ -189,4 +217,4 @@ def choose(progress: bool | Progress, stream: IO[str] | None = None) -> Progress
         return Silent()
     stream = stream or sys.stderr
     in_notebook = "ipykernel" in sys.modules
-    return Bar(stream) if in_notebook or stream.isatty() else Lines(stream)
+    return Bar(stream, words) if in_notebook or stream.isatty() else Lines(stream, words=words)

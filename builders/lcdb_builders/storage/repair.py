@@ -22,7 +22,7 @@ from lcdb_builders.storage.manifest import Entry, Manifest, believed, cube_path,
 from lcdb_builders.storage.records import read_record
 from lcdb_builders.storage.salvage import salvage
 
-__all__ = ["Damage", "Report", "restore", "restore_locked", "verify"]
+__all__ = ["Damage", "Report", "files", "restore", "restore_locked", "verify"]
 
 
 def restore(root: Path, dataset: str) -> Entry | None:
@@ -81,6 +81,19 @@ class Report:
         return not self.damage
 
 
+def files(root: str | Path) -> list[Path]:
+    """Return what `verify` reads, if nothing changes meanwhile."""
+    return [path for _, path, _ in _checks(_database(root))]
+
+
+def _database(root: str | Path) -> Path:
+    root = Path(root)
+    if not any((root / name).is_dir() for name in ("cubes", "blocks", "snapshots", "manifest")):
+        msg = f"{root} is not a database directory: it has none of cubes, blocks and snapshots"
+        raise NotFoundError(msg)
+    return root
+
+
 def verify(root: str | Path, progress: Callable[[Path], None] | None = None) -> Report:
     """Read every file of a database and report each that is not what was written.
 
@@ -96,10 +109,7 @@ def verify(root: str | Path, progress: Callable[[Path], None] | None = None) -> 
     NotFoundError
         There is no database.
     """
-    root = Path(root)
-    if not any((root / name).is_dir() for name in ("cubes", "blocks", "snapshots", "manifest")):
-        msg = f"{root} is not a database directory: it has none of cubes, blocks and snapshots"
-        raise NotFoundError(msg)
+    root = _database(root)
     report = Report()
     for kind, path, check in _checks(root):
         if progress is not None:

@@ -1,0 +1,84 @@
+"""Measure what cells cost on this machine, beside scikit-learn, and what the paper's plan takes.
+
+Datasets of the paper that are not at hand (see 'lcdb datasets', and --data) are replaced by
+generated ones of the same shape, and the output says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lcdb_builders.bench.run import Asked
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `lcdb bench`."""
+    parser.add_argument("--learner", action="append", metavar="NAME", help="only this one")
+    parser.add_argument(
+        "--dataset",
+        action="append",
+        metavar="ID",
+        help="compare on this one: id or name, or 768x8x2 or 2111x16x7",
+    )
+    parser.add_argument("--data", metavar="DIR", help="where files of the paper's datasets are")
+    parser.add_argument(
+        "--settings",
+        choices=("default", "large"),
+        default="default",
+        help="large: 100 trees, 50 stumps, leaves of one row (default: those of a plan)",
+    )
+    parser.add_argument("--tuned", action="store_true", help="tuned cells as well")
+    parser.add_argument("--quick", action="store_true", help="rough numbers within a minute")
+    parser.add_argument("--json", metavar="FILE", help="write everything to a file; - prints it")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Measure and print."""
+    from lcdb_builders.bench.run import Asked
+    from lcdb_builders.learners import registry
+
+    names = arguments.learner and tuple(registry.get(name).name for name in arguments.learner)
+    asked = Asked(
+        datasets=arguments.dataset and tuple(arguments.dataset),
+        folder=arguments.data and Path(arguments.data).expanduser(),
+        settings=arguments.settings,
+        tuned=arguments.tuned,
+        quick=arguments.quick,
+        **({"learners": names} if names else {}),
+    )
+    result = {"command": shlex.join(["lcdb", *sys.argv[1:]]), **_measured(asked)}
+    if arguments.json == "-":
+        print(json.dumps(result, indent=1))
+        return
+    from lcdb_builders.bench.report import show
+
+    show(result, result["command"])
+    if arguments.json:
+        from lcdb_builders.storage import disk
+
+        disk.replace(Path(arguments.json).expanduser().resolve(), json.dumps(result).encode())
+
+
+def _measured(asked: Asked) -> dict[str, Any]:
+    """Measure, with a bar on a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from lcdb_builders.bench.run import bench
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("measuring")
+
+        def step(done: int, total: int, what: str) -> None:
+            bar.update(task, completed=done, total=total, description=what)
+
+        return bench(asked, tell=lambda text: console.print(f"lcdb: {text}"), step=step)
