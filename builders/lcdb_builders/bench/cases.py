@@ -108,6 +108,7 @@ def case_unit(
     Examples
     --------
     >>> from lcdb_builders.sources import obtain
+    >>> from lcdb_builders.learners import registry
     >>> plan, iris = plan_for(["RFOR"], "large"), obtain(61)
     >>> effort = Effort(seconds=0.1, sizes=3, step=4, baseline_sizes=2)
     >>> unit = case_unit(plan, registry.get("RFOR"), iris, ("random", "fixed"), "default", effort)

@@ -19,7 +19,7 @@ def _number(value: float) -> str:
     Examples
     --------
     >>> _number(0.0712), _number(3.14159), _number(14461.2), _number(float("nan"))
-    ('0.071', '3.14', '14,461', '-')
+    ('0.0712', '3.14', '14,461', '-')
     """
     if not math.isfinite(value):
         return "-"
