@@ -105,11 +105,18 @@ def draws_block(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict
     shared = draws[splits[0]]
     distinct = np.empty(block.shape, np.int32)
     classes = np.empty(block.shape, np.int8)
-    for i, n in enumerate(block.sizes):
+    if shared.sampling == "additive":  # every training set is a head of the repetition's largest
+        distinct[:] = np.array(block.sizes)[:, None]
         for j, repetition in enumerate(block.repetitions):
-            rows = shared.train(n, repetition)
-            distinct[i, j] = len(set(rows.tolist())) if shared.sampling == "bootstrap" else n
-            classes[i, j] = np.count_nonzero(np.bincount(snapshot.y[rows]))
+            labels = snapshot.y[shared.train(block.sizes[-1], repetition)]
+            firsts = np.sort(np.unique(labels, return_index=True)[1])
+            classes[:, j] = np.searchsorted(firsts, block.sizes)
+    else:
+        for i, n in enumerate(block.sizes):
+            for j, repetition in enumerate(block.repetitions):
+                rows = shared.train(n, repetition)
+                distinct[i, j] = len(set(rows.tolist())) if shared.sampling == "bootstrap" else n
+                classes[i, j] = np.count_nonzero(np.bincount(snapshot.y[rows]))
     result: dict[str, Scores] = {}
     for split, found in draws.items():
         varying = split == "varying"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -21,10 +21,12 @@ from lcdb_builders.unit import DRAWS, Unit
 
 __all__ = [
     "BYTES_PER_CELL",
+    "Terms",
     "block_lengths",
     "cell_seconds",
     "count_blocks",
     "stretch",
+    "term_values",
     "unit_seconds",
 ]
 
@@ -39,39 +41,62 @@ BYTES_PER_CELL = {"default": 11.0, "tuned": 14.0, DRAWS: 0.3}
 
 # Microseconds of one core per cell, as a sum of terms times n (training rows), t (test rows),
 # d (features), k (classes) and o (one-vs-rest problems: k, or 1 for two classes).
-# `reference`: least squares over eight datasets (N = 150 to 4970), eight sizes each, both kinds of
-# draws, two splits. `kernel`: over prototypes of the kernels on three datasets, within a factor of
-# three.
 Terms = Mapping[str, float]
-MEASURED: Mapping[str, Mapping[str, Terms]] = {
-    "reference": {
-        "NMC": {"": 110, "k": 23, "nd": 0.012, "tk": 0.11},
-        "LDC": {"": 140, "k": 27, "nd": 0.013, "tk": 0.10, "td": 0.004},
-        "QDC": {"": 46, "k": 88, "nd": 0.017, "tk": 0.15, "td": 0.018},
-        "NNC": {"": 110, "tk": 0.02, "tnd": 0.0015},
-        "LREG": {"": 240, "o": 320, "od": 14, "ndo": 0.06, "tk": 0.12},
-        "LSVC": {"": 200, "o": 160, "od": 2.6, "ndo": 0.05, "tk": 0.11},
-        "GSVC": {"": 200, "o": 79, "ndo": 0.25, "nno": 0.017, "tk": 0.17, "tn": 0.004},
-        "DT": {"": 50, "n": 4.5, "nd": 0.65, "tk": 0.02},
-        "RFOR": {"": 600, "nd": 15, "tk": 0.6},
-        "ADAB": {"k": 1500, "n": 8.0, "nd": 2.7, "tk": 0.2},
-        DRAWS: {"": 12, "n": 0.1},
+# Reference estimators: least squares over eight datasets (N = 150 to 4970), eight sizes each, both
+# kinds of draws, two splits.
+REFERENCE: Mapping[str, Terms] = {
+    "NMC": {"": 110, "k": 23, "nd": 0.012, "tk": 0.11},
+    "LDC": {"": 140, "k": 27, "nd": 0.013, "tk": 0.10, "td": 0.004},
+    "QDC": {"": 46, "k": 88, "nd": 0.017, "tk": 0.15, "td": 0.018},
+    "NNC": {"": 110, "tk": 0.02, "tnd": 0.0015},
+    "LREG": {"": 240, "o": 320, "od": 14, "ndo": 0.06, "tk": 0.12},
+    "LSVC": {"": 200, "o": 160, "od": 2.6, "ndo": 0.05, "tk": 0.11},
+    "GSVC": {"": 200, "o": 79, "ndo": 0.25, "nno": 0.017, "tk": 0.17, "tn": 0.004},
+    "DT": {"": 50, "n": 4.5, "nd": 0.65, "tk": 0.02},
+    "RFOR": {"": 600, "nd": 15, "tk": 0.6},
+    "ADAB": {"k": 1500, "n": 8.0, "nd": 2.7, "tk": 0.2},
+    DRAWS: {"": 12, "n": 0.1},
+}
+# Kernels: what `lcdb bench` measures on the ten datasets of the paper with six ways of drawing, and
+# `lcdb_builders.bench.terms` makes of it. Sizes of additive curves share work.
+KERNEL: Mapping[str, Mapping[str, Terms]] = {
+    "NMC": {
+        "additive": {"tk": 0.014, "nd": 0.0001, "tdk": 0.0007},
+        "fresh": {"tk": 0.014, "nd": 0.0001, "tdk": 0.0007},
     },
-    "kernel": {
-        "NMC": {"tk": 0.014, "nd": 0.0001, "tdk": 0.0007},
-        "LDC": {"": 0.26, "tk": 0.014, "tdk": 0.0009},
-        "QDC": {"tk": 0.019, "tdk": 0.0004, "nd": 0.0006},
-        "NNC": {"": 0.04, "t": 0.0007, "n": 0.0005},
-        "LREG": {"": 4.8, "ndo": 0.0018, "tk": 0.013, "tdo": 0.0009},
-        "LSVC": {"": 1.9, "tk": 0.011, "tdo": 0.0015},
-        "GSVC": {"": 2.8, "tn": 0.0005, "nno": 0.0003, "tk": 0.008},
-        "DT": {"nd": 0.045},
-        "RFOR": {"nd": 0.16, "tk": 0.15},
-        "ADAB": {"nd": 0.024, "n": 1.3, "tk": 0.33},
+    "LDC": {
+        "additive": {"": 0.26, "tk": 0.014, "tdk": 0.0009},
+        "fresh": {"": 0.26, "tk": 0.014, "tdk": 0.0009},
+    },
+    "QDC": {
+        "additive": {"tk": 0.019, "tdk": 0.0004, "nd": 0.0006},
+        "fresh": {"tk": 0.019, "tdk": 0.0004, "nd": 0.0006},
+    },
+    "NNC": {
+        "additive": {"": 0.04, "t": 0.0007, "n": 0.0005},
+        "fresh": {"": 0.04, "t": 0.0007, "n": 0.0005},
+    },
+    "LREG": {
+        "additive": {"": 4.8, "ndo": 0.0018, "tk": 0.013, "tdo": 0.0009},
+        "fresh": {"": 4.8, "ndo": 0.0018, "tk": 0.013, "tdo": 0.0009},
+    },
+    "LSVC": {
+        "additive": {"": 1.9, "tk": 0.011, "tdo": 0.0015},
+        "fresh": {"": 1.9, "tk": 0.011, "tdo": 0.0015},
+    },
+    "GSVC": {
+        "additive": {"": 2.8, "tn": 0.0005, "nno": 0.0003, "tk": 0.008},
+        "fresh": {"": 2.8, "tn": 0.0005, "nno": 0.0003, "tk": 0.008},
+    },
+    "DT": {"additive": {"nd": 0.045}, "fresh": {"nd": 0.045}},
+    "RFOR": {"additive": {"nd": 0.16, "tk": 0.15}, "fresh": {"nd": 0.16, "tk": 0.15}},
+    "ADAB": {
+        "additive": {"nd": 0.024, "n": 1.3, "tk": 0.33},
+        "fresh": {"nd": 0.024, "n": 1.3, "tk": 0.33},
     },
 }
 # What a tuned cell costs, in untuned ones: kernels share work between the values of a grid.
-TUNED = {"kernel": 12.0}
+TUNED: Mapping[str, float] = {}
 # A scikit-learn class that nothing is known of.
 UNKNOWN: Terms = {"": 3000, "nd": 1.0, "tk": 0.3}
 # Parameters that cost is proportional to, and the values it was measured at.
@@ -79,20 +104,52 @@ PROPORTIONAL = {"RFOR": ("trees", 20), "ADAB": ("stumps", 100)}
 
 
 def _terms(unit: Unit) -> Terms:
-    """Return the terms of what computes a unit; unmeasured ones cost what the reference does."""
-    family = unit.implementation.partition("-")[0]
-    for known in (family, "reference"):
-        if unit.learner in MEASURED.get(known, {}):
-            return MEASURED[known][unit.learner]
-    return UNKNOWN
+    """Return the terms of what computes a unit; what has no kernel costs what the reference does.
+
+    Tuned curves of a learner without a ratio are computed by the reference, cell by cell.
+    """
+    by_kernel = unit.implementation.startswith("kernel-") and unit.learner in KERNEL
+    if by_kernel and (unit.tuning == "default" or unit.learner in TUNED):
+        return KERNEL[unit.learner]["additive" if unit.sampling == "additive" else "fresh"]
+    return REFERENCE.get(unit.learner, UNKNOWN)
 
 
-def _test_rows(unit: Unit, rows: int, n: np.ndarray) -> np.ndarray:
+def _times_tuned(unit: Unit) -> float:
+    """Return what a tuned cell costs in untuned ones."""
+    if unit.implementation.startswith("kernel-") and unit.learner in TUNED:
+        return TUNED[unit.learner]
+    # One fit per value of the grid, and up to one more per metric on all rows.
+    return len(json.loads(unit.tuning_rule)["grid"]) + 2.0
+
+
+def term_values(
+    n: np.ndarray, rows: int, features: int, classes: int, sampling: str, split: str
+) -> Callable[[str], np.ndarray]:
+    """Return what gives the values of a product, such as ``"tk"``, at training sizes n.
+
+    Examples
+    --------
+    >>> term_values(np.array([1.0, 7.0]), 10, 4, 3, "random", "varying")("tk")
+    array([27.,  9.])
+    """
+    values: dict[str, Any] = {
+        "n": n,
+        "t": _test_rows(rows, n, sampling, split),
+        "d": features,
+        "k": classes,
+        "o": classes if classes > 2 else 1,
+    }
+    return lambda product: (
+        np.ones(len(n)) * math.prod((values[letter] for letter in product), start=1.0)
+    )
+
+
+def _test_rows(rows: int, n: np.ndarray, sampling: str, split: str) -> np.ndarray:
     m = largest_size(rows)
-    if unit.split == "varying":
-        drawn = rows * (1 - 1 / rows) ** n if unit.sampling == "bootstrap" else rows - n
+    if split == "varying":
+        drawn = rows * (1 - 1 / rows) ** n if sampling == "bootstrap" else rows - n
         return np.asarray(drawn)
-    return np.full(len(n), rows - m if unit.split == "fixed" else m, float)
+    return np.full(len(n), rows - m if split == "fixed" else m, float)
 
 
 def cell_seconds(unit: Unit, dataset: Subject) -> np.ndarray:
@@ -107,24 +164,16 @@ def cell_seconds(unit: Unit, dataset: Subject) -> np.ndarray:
     True
     """
     n = np.array(unit.sizes, float)
-    classes = dataset.classes
-    values: dict[str, Any] = {
-        "n": n,
-        "t": _test_rows(unit, dataset.rows, n),
-        "d": dataset.features,
-        "k": classes,
-        "o": classes if classes > 2 else 1,
-    }
+    shape = (dataset.rows, dataset.features, dataset.classes)
+    values = term_values(n, *shape, unit.sampling, unit.split)
     total = np.zeros(len(n))
     for product, micros in _terms(unit).items():
-        total += micros * math.prod((values[letter] for letter in product), start=1.0)
+        total += micros * values(product)
     if unit.learner in PROPORTIONAL:
         name, measured = PROPORTIONAL[unit.learner]
         total *= unit.parameters.get(name, measured) / measured
     if unit.tuning == "tuned":
-        # One fit per value of the grid, and up to one more per metric on all rows.
-        naive = len(json.loads(unit.tuning_rule)["grid"]) + 2.0
-        total *= TUNED.get(unit.implementation.partition("-")[0], naive)
+        total *= _times_tuned(unit)
     return total * 1e-6
 
 

@@ -1,0 +1,104 @@
+"""From measured costs to the terms of `lcdb_builders.planning.cost`.
+
+    lcdb bench --tuned --json costs.json
+    python -m lcdb_builders.bench.terms costs.json
+
+prints the two tables to put there: least squares on relative errors, no term negative, over every
+dataset, sampling and split of the projection. A curve whose sizes share work (additive) and one
+whose cells are drawn afresh have terms of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from lcdb_builders.planning.cost import Terms, term_values
+from lcdb_builders.sampling import largest_size
+
+__all__ = ["CANDIDATES", "fit", "main", "mean_terms"]
+
+# What may matter to a learner, besides a constant: scores of test rows, moments, problems.
+_GAUSSIAN = ("k", "tk", "td", "tdk", "nd", "dd", "ddk")
+_LINEAR = ("o", "do", "ddo", "nd", "ndo", "nddo", "tk", "tdo")
+_TREE = ("n", "nd", "d", "t", "tk")
+CANDIDATES: Mapping[str, Sequence[str]] = {
+    "NMC": _GAUSSIAN,
+    "LDC": _GAUSSIAN,
+    "QDC": _GAUSSIAN,
+    "NNC": ("n", "t", "nd", "tk", "kk"),
+    "LREG": _LINEAR,
+    "LSVC": _LINEAR,
+    "GSVC": ("o", "n", "no", "nno", "t", "tk", "tn", "tno"),
+    "DT": _TREE,
+    "RFOR": _TREE,
+    "ADAB": _TREE,
+}
+
+
+def mean_terms(case: Mapping[str, Any], products: Iterable[str]) -> np.ndarray:
+    """Return means over n = 1..m of products for one measured case.
+
+    Examples
+    --------
+    >>> case = {"rows": 10, "features": 2, "classes": 3, "sampling": "random", "split": "fixed"}
+    >>> mean_terms(case, ["", "n", "tk"])
+    array([1., 4., 9.])
+    """
+    n = np.arange(1.0, largest_size(case["rows"]) + 1)
+    shape = (case["rows"], case["features"], case["classes"])
+    values = term_values(n, *shape, case["sampling"], case["split"])
+    return np.array([np.mean(values(product)) for product in products])
+
+
+def fit(cases: Sequence[Mapping[str, Any]], products: Sequence[str]) -> tuple[Terms, float]:
+    """Return terms in microseconds, and the largest factor by which they miss a case.
+
+    Parameters
+    ----------
+    cases
+        Measured, as `lcdb_builders.bench.projection.Measured` in JSON.
+    products
+        Which terms there may be.
+    """
+    micros = np.array([case["micros"] for case in cases])
+    terms = np.array([mean_terms(case, products) for case in cases])
+    # Columns of like size, or the solver takes the small ones for zero.
+    scale = (terms / micros[:, None]).max(axis=0)
+    found = nnls(terms / micros[:, None] / scale, np.ones(len(cases)))[0] / scale
+    ratios = terms @ found / micros
+    chosen = {
+        product: float(f"{value:.2g}")
+        for product, value in zip(products, found, strict=True)
+        if value > 0
+    }
+    return chosen, float(max(ratios.max(), 1 / ratios.min()))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the tables of a benchmark's JSON file."""
+    result = json.loads(Path(arguments[0]).read_text())
+    cases = result["projection"]["measured"]
+    for learner, products in CANDIDATES.items():
+        mine = [case for case in cases if case["learner"] == learner]
+        if not mine:
+            continue
+        print(f'"{learner}": {{')
+        for kind in ("additive", "fresh"):
+            of_kind = [c for c in mine if (c["sampling"] == "additive") == (kind == "additive")]
+            terms, worst = fit(of_kind, ("", *products))
+            print(f'    "{kind}": {json.dumps(terms)},  # within a factor of {worst:.1f}')
+        print("},")
+    if "tuned" in result:
+        ratios = {name: round(ratio, 1) for name, ratio in result["tuned"]["ratios"].items()}
+        print("TUNED =", json.dumps(ratios))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
