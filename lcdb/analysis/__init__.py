@@ -4,15 +4,29 @@ Every function takes what `Database.curve` and `Database.select` return, with an
 ``repetition``, which goes.
 """
 
-from lcdb.analysis.comparisons import dominance, profile, sample_size_for, top_k_change
-from lcdb.analysis.distributions import normality, paired_normality, quantile_curve, summary
+from lcdb.analysis.comparisons import (
+    dominance,
+    profile,
+    rank_change,
+    sample_size_for,
+    top_k_change,
+)
+from lcdb.analysis.distributions import (
+    normality,
+    normality_by_repetitions,
+    paired_normality,
+    quantile_curve,
+    summary,
+)
 
 __all__ = [
     "dominance",
     "normality",
+    "normality_by_repetitions",
     "paired_normality",
     "profile",
     "quantile_curve",
+    "rank_change",
     "sample_size_for",
     "summary",
     "top_k_change",

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy.stats import rankdata
 
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims, over_repetitions
 
-__all__ = ["dominance", "profile", "sample_size_for", "top_k_change"]
+__all__ = ["dominance", "profile", "rank_change", "sample_size_for", "top_k_change"]
 
 
 def top_k_change(
@@ -63,6 +64,69 @@ def top_k_change(
         dtypes=[bool] * 4,
     )
     found.attrs.update(quantile=quantile, width=width, k=k, direction=way)
+    return found
+
+
+def rank_change(
+    scores: xr.DataArray,
+    quantile: float = 0.05,
+    width: float | None = None,
+    direction: str | None = None,
+) -> xr.DataArray:
+    """Return by how many places learners move when they are ranked by a quantile.
+
+    Parameters
+    ----------
+    scores
+        An array with dims ``learner`` and ``repetition``.
+    quantile
+        What ranks them: of the scores as they are, .05 being the bad end of an accuracy and the
+        good end of a loss.
+    width
+        Compared with the ranking by mean + width·sd; by the mean unless given.
+    direction
+        ``"maximize"`` or ``"minimize"``; what the metric says unless given.
+
+    Returns
+    -------
+    xarray.DataArray
+        Rank by mean - rank by quantile: positive for a learner that gains places. Ties share the
+        mean of their ranks; a learner without values is NaN and has no rank.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     labels = dict(sampling="random", split="varying", tuning="default")
+    ...     moved = lcdb.analysis.rank_change(db.select("iris", **labels)[61].dropna("n"))
+    >>> moved.dims, bool((abs(moved.sum("learner")) < 1e-9).all())
+    (('learner', 'n'), True)
+    """
+    need_dims(scores, "learner", REPETITION)
+    sign = 1.0 if direction_of(scores, direction) == "minimize" else -1.0
+
+    def change(x: np.ndarray) -> tuple[np.ndarray]:
+        x = x.astype(float)
+        center = x.mean(axis=-1)
+        if width:
+            center = center + width * x.std(axis=-1, ddof=1)
+        by_quantile = np.quantile(x, quantile, axis=-1)
+        ranks = [
+            # Means of equal samples in another order differ by 1e-16: those are ties.
+            rankdata(sign * value.round(9), axis=-1, nan_policy="omit")
+            for value in (center, by_quantile)
+        ]
+        return (ranks[0] - ranks[1],)
+
+    found = over_repetitions(
+        change,
+        scores,
+        names=["rank_change"],
+        core=[["learner", REPETITION]],
+        out=[["learner"]],
+    )["rank_change"]
+    found = found.transpose("learner", ...)
+    found.attrs = {"long_name": "places gained by the quantile", "units": "1", "quantile": quantile}
     return found
 
 

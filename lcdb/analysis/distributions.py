@@ -10,7 +10,7 @@ import xarray as xr
 from lcdb import stats
 from lcdb.analysis.apply import over_repetitions
 
-__all__ = ["normality", "paired_normality", "quantile_curve", "summary"]
+__all__ = ["normality", "normality_by_repetitions", "paired_normality", "quantile_curve", "summary"]
 
 _LONG_NAMES = {
     "count": "repetitions with a value",
@@ -161,6 +161,53 @@ def _lattice(scores: xr.DataArray, n_test: xr.DataArray, simulations: int) -> xr
     names = ["lattice_p", "lattice_bins", "lattice_step"]
     dropped = [name for name in n_test.coords if name not in n_test.dims]
     return over_repetitions(test, scores, n_test.drop_vars(dropped), names=names)
+
+
+def normality_by_repetitions(
+    scores: xr.DataArray,
+    counts: Sequence[int] = (25, 50, 100, 200, 500, 1000),
+    n_test: xr.DataArray | None = None,
+) -> xr.Dataset:
+    """Return the tests of normality that fewer repetitions would have given.
+
+    A rate of rejections grows with the number of repetitions until every departure from normality
+    is found, however small; W, skewness and kurtosis do not.
+
+    Parameters
+    ----------
+    scores
+        Any array with the dim ``repetition``.
+    counts
+        The first so many repetitions are used; more than there are is left out.
+    n_test
+        As for `normality`.
+
+    Returns
+    -------
+    xarray.Dataset
+        As `normality`, with the dim ``repetitions``.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     curve = db.curve("iris", "NMC", split="varying").dropna("n")
+    ...     found = lcdb.analysis.normality_by_repetitions(curve, [25, 200])
+    >>> rate = found["non_gaussian"].mean("n")
+    >>> rate.dims, bool(rate[0] <= rate[1])
+    (('repetitions',), True)
+    """
+    there = [count for count in counts if count <= scores.sizes["repetition"]]
+    first = [slice(count) for count in there]
+    parts = [
+        normality(
+            scores.isel(repetition=some),
+            None if n_test is None else n_test.isel(repetition=some),
+        )
+        for some in first
+    ]
+    dim = xr.Variable("repetitions", there, {"long_name": "number of repetitions"})
+    return xr.concat(parts, xr.DataArray(dim, name="repetitions"), combine_attrs="override")
 
 
 def paired_normality(

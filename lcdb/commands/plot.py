@@ -16,7 +16,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("database", metavar="DIR", help="a database directory or a cube file")
     parser.add_argument(
         "--figure", required=True, metavar="NAME",
-        help="1a, 2a, 2b, 2c, 2d, 3a, 3b of Turan, Loog and Tax 2026, or map",
+        help="1a, 2a, 2b, 2c, 2d, 3a, 3b, D5 of Turan, Loog and Tax 2026; map (non-Gaussian share "
+        "by learner and dataset), repetitions (against R), views (honest, duplicate seeds, pool), "
+        "ranks (moves by the 5 %% quantile), icdf (with bands), profile",
     )  # fmt: skip
     parser.add_argument("--dataset", metavar="ID", help="another dataset than the paper's")
     parser.add_argument("--metric", default="accuracy", metavar="NAME", help=", ".join(METRICS))

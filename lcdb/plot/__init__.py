@@ -3,6 +3,7 @@
 Learners have the same colour in all of them.
 """
 
+from lcdb.plot.beyond import by_repetitions, decomposition, rank_map
 from lcdb.plot.figures import (
     distributions,
     inverse_cdf,
@@ -16,12 +17,15 @@ from lcdb.plot.turan2026 import FIGURES, draw
 
 __all__ = [
     "FIGURES",
+    "by_repetitions",
     "colour_of",
+    "decomposition",
     "distributions",
     "draw",
     "inverse_cdf",
     "non_gaussian_share",
     "profile",
     "quantile_curves",
+    "rank_map",
     "rejection_map",
 ]

@@ -84,7 +84,10 @@ def quantile_curves(
 
 
 def distributions(
-    samples: xr.DataArray | Mapping[str, np.ndarray], dim: str = "learner", ax: Axes | None = None
+    samples: xr.DataArray | Mapping[str, np.ndarray],
+    dim: str = "learner",
+    ax: Axes | None = None,
+    learner: str | None = None,
 ) -> Axes:
     """Draw the distribution over repetitions of several cells beside each other.
 
@@ -96,6 +99,8 @@ def distributions(
         What stands side by side: learner, sampling, split, n, ...
     ax
         Where; new axes unless given.
+    learner
+        Whose distributions all of them are: they have its colour.
 
     Examples
     --------
@@ -114,14 +119,20 @@ def distributions(
     else:
         label = None
         parts = [(name, np.asarray(values, float)) for name, values in samples.items()]
-    for place, (name, values) in enumerate(parts):
-        _one_distribution(ax, place, values[np.isfinite(values)].astype(float), colour_of(name))
+    kept = [values[np.isfinite(values)].astype(float) for _, values in parts]
+    seen = np.concatenate(kept)
+    # A bar of a sample with two distinct values would be as tall as their distance.
+    tallest = max(np.ptp(seen), 1e-6) / 30 if seen.size else 1.0
+    for place, ((name, _), values) in enumerate(zip(parts, kept, strict=True)):
+        _one_distribution(ax, place, values, colour_of(learner or name), tallest)
     ax.set_xticks(range(len(parts)), [name for name, _ in parts])
     ax.set(ylabel=metric_label(label), xlabel=dim)
     return ax
 
 
-def _one_distribution(ax: Axes, place: int, values: np.ndarray, colour: str) -> None:
+def _one_distribution(
+    ax: Axes, place: int, values: np.ndarray, colour: str, tallest: float
+) -> None:
     """Draw a sample as a mirrored histogram with its median and middle 90 %.
 
     A histogram, since scores on a lattice have no smooth density.
@@ -130,7 +141,7 @@ def _one_distribution(ax: Axes, place: int, values: np.ndarray, colour: str) -> 
         return
     distinct = np.unique(values)
     if distinct.size <= 40:
-        gap = np.diff(distinct).min() if distinct.size > 1 else 0.01
+        gap = min(np.diff(distinct).min(), tallest) if distinct.size > 1 else tallest
         counts = np.array([(values == v).sum() for v in distinct])
         edges = np.stack([distinct - gap / 2, distinct + gap / 2], axis=1)
     else:

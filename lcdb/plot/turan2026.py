@@ -7,14 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
+from lcdb import analysis
 from lcdb.errors import LabelError, did_you_mean
+from lcdb.plot.beyond import by_repetitions, decomposition, rank_map
 from lcdb.plot.figures import (
     distributions,
+    inverse_cdf,
     non_gaussian_share,
+    profile,
     quantile_curves,
     rejection_map,
 )
+from lcdb.plot.style import metric_label
+from lcdb.schema import METRICS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,46 +48,77 @@ def _bands(db: Database, key: Key, metric: str) -> Axes:
     return quantile_curves(curves)
 
 
+def _near_100(curves: xr.DataArray) -> xr.DataArray:
+    """Return the computed size nearest to n = 100."""
+    return curves.dropna("n", how="all").sel(n=100, method="nearest")
+
+
 def _by_sampling_and_split(db: Database, key: Key, metric: str) -> Axes:
     splits = [s for s in db.headers[db.resolve(key)].labels["split"] if s != "pool"]
     curves = db.select(key, learner="ADAB", split=splits, tuning="default", metric=metric)
-    cell = curves[db.resolve(key)].isel(n=-1)
+    cell = _near_100(curves[db.resolve(key)])
     parts = {
         f"{sampling}\n{split}": cell.sel(sampling=sampling, split=split).values
         for split in cell["split"].values
         for sampling in cell["sampling"].values
     }
-    ax = distributions(parts)
-    ax.set(xlabel="", ylabel=metric)
+    ax = distributions(parts, learner="ADAB")
+    ax.set(xlabel=f"ADAB at n = {int(cell.n)}", ylabel=metric_label(metric))
     return ax
 
 
 def _along_n(db: Database, key: Key, metric: str) -> Axes:
     curve = db.curve(key, "QDC", metric=metric).dropna("n", how="all")
     places = np.unique(np.geomspace(1, curve.sizes["n"], 8).round().astype(int)) - 1
-    ax = distributions(curve.isel(n=places), dim="n")
-    ax.set(xlabel="training set size n")
+    ax = distributions(curve.isel(n=places), dim="n", learner="QDC")
+    ax.set(xlabel="training set size n of QDC")
     return ax
 
 
 def _all_learners(db: Database, key: Key, metric: str) -> Axes:
-    curves = db.select(key, sampling="additive", split="fixed", tuning="default", metric=metric)
-    return distributions(curves[db.resolve(key)].sel(n=100, method="nearest"))
+    cell = _near_100(_plain(db, key, metric)[db.resolve(key)])
+    ax = distributions(cell)
+    ax.set(xlabel=f"learner, at n = {int(cell.n)}")
+    return ax
 
 
 def _default_and_tuned(db: Database, key: Key, metric: str) -> Axes:
     curves = db.select(key, learner="QDC", sampling="additive", split="fixed", metric=metric)
-    cell = curves[db.resolve(key)].sel(n=100, method="nearest")
+    cell = _near_100(curves[db.resolve(key)])
     if "tuning" not in cell.dims or cell.sizes["tuning"] < 2:
         msg = f"dataset {key} has no tuned QDC; build a plan with tunings = ['default', 'tuned']"
         raise LabelError(msg)
-    return distributions(cell, dim="tuning")
+    ax = distributions(cell, dim="tuning", learner="QDC")
+    ax.set(xlabel=f"QDC at n = {int(cell.n)}")
+    return ax
+
+
+def _plain(
+    db: Database, key: Key | None, metric: str, split: str = "fixed"
+) -> dict[Key, xr.DataArray]:
+    """Return the additive, untuned curves of all learners on a dataset, or on all."""
+    chosen = None if key in (None, "") else key
+    return db.select(chosen, sampling="additive", split=split, tuning="default", metric=metric)
 
 
 def _share_along_n(db: Database, key: Key, metric: str) -> Axes:
-    return non_gaussian_share(
-        db.select(sampling="additive", split="fixed", tuning="default", metric=metric)
-    )
+    return non_gaussian_share(_plain(db, key, metric))
+
+
+def _shares_of_losses(db: Database, key: Key, metric: str) -> Axes:
+    from lcdb.plot.style import need_matplotlib
+
+    need_matplotlib()
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(1, 2, figsize=(9.6, 3.4), layout="constrained", sharey=True)
+    for ax, name in zip(axes, ("brier", "cross_entropy"), strict=True):
+        non_gaussian_share(_plain(db, key, name), ax=ax)
+        ax.set_title(metric_label(name), fontsize="small", loc="left")
+    axes[1].set(ylabel="")
+    if axes[0].get_legend() and axes[1].get_legend():
+        axes[0].get_legend().remove()
+    return axes[0]
 
 
 def _quantiles_and_mean(db: Database, key: Key, metric: str) -> Axes:
@@ -90,10 +128,62 @@ def _quantiles_and_mean(db: Database, key: Key, metric: str) -> Axes:
 def _map(db: Database, key: Key, metric: str) -> Axes:
     from lcdb.tables import curve_frame
 
-    frame = curve_frame(db)
+    frame = curve_frame(db, lattice=False)
     chosen = frame[frame["metric"] == metric]
     rates = chosen.groupby(["learner", "dataset"], sort=False)["rate"].mean()
     return rejection_map(rates.to_xarray())
+
+
+def _by_repetitions(db: Database, key: Key, metric: str) -> Axes:
+    parts = [
+        analysis.normality_by_repetitions(scores)["non_gaussian"].stack(cell=["n"])
+        for scores in _plain(db, key, metric, "varying").values()
+    ]
+    cells = xr.concat([part.drop_vars(["cell", "n"]) for part in parts], "cell", coords="minimal",
+                      compat="override", join="outer")  # fmt: skip
+    return by_repetitions(cells.mean("cell").transpose("learner", "repetitions"))
+
+
+def _views(db: Database, key: Key, metric: str) -> Axes:
+    import pandas as pd
+
+    from lcdb.tables import VIEWS, curve_frame, published
+
+    columns = {}
+    for view in (None, *VIEWS):
+        frame = curve_frame(db, view, lattice=False)
+        chosen = frame[frame["metric"] == metric]
+        name = (view or "honest").replace("_", " ")
+        if not chosen.empty:
+            columns[name] = chosen.groupby("learner", sort=False)["rate"].mean()
+    printed = published()
+    known = printed["table_2"].get(metric) or {
+        learner: pairs[metric] for learner, pairs in printed["table_D13"]["learner"].items()
+    }
+    columns["published"] = pd.Series({learner: pair[0] for learner, pair in known.items()})
+    rates = pd.DataFrame(columns)
+    return decomposition(rates.reindex(columns["honest"].index))
+
+
+def _ranks(db: Database, key: Key, metric: str) -> Axes:
+    curves = _plain(db, key, metric)[db.resolve(key)].dropna("n", how="all")
+    worst = 0.05 if curves.attrs["direction"] == "maximize" else 0.95
+    return rank_map(analysis.rank_change(curves, worst))
+
+
+def _inverse_cdfs(db: Database, key: Key, metric: str) -> Axes:
+    cell = _near_100(_plain(db, key, metric)[db.resolve(key)])
+    limits = METRICS[metric]
+    ax = inverse_cdf(cell, support=(limits.low, limits.high))
+    ax.set_title(
+        f"n = {int(cell.n)}; bands: 95 % for the whole curve", fontsize="small", loc="left"
+    )
+    return ax
+
+
+def _profiles(db: Database, key: Key, metric: str) -> Axes:
+    curves = {k: part.dropna("n", how="all") for k, part in _plain(db, key, metric).items()}
+    return profile(analysis.profile(curves, kind="gap"))
 
 
 FIGURES: dict[str, Figure] = {
@@ -104,7 +194,13 @@ FIGURES: dict[str, Figure] = {
     "2d": Figure("QDC, default against tuned", 1063, _default_and_tuned),
     "3a": Figure("share of non-Gaussian cells along n", None, _share_along_n),
     "3b": Figure("QDC: quantiles against mean", 11, _quantiles_and_mean),
+    "D5": Figure("share of non-Gaussian cells along n, of the losses", None, _shares_of_losses),
     "map": Figure("share of non-Gaussian cells by learner and dataset", None, _map),
+    "repetitions": Figure("rejection rate against repetitions", None, _by_repetitions),
+    "views": Figure("honest rates, duplicate seeds, test on the pool, published", None, _views),
+    "ranks": Figure("places that learners gain or lose by the 5 % quantile", 61, _ranks),
+    "icdf": Figure("inverse CDFs of all learners at n = 100, with bands", 61, _inverse_cdfs),
+    "profile": Figure("performance profiles over (dataset, n), by gap", None, _profiles),
 }
 
 
@@ -116,8 +212,7 @@ def draw(db: Database, name: str, *, dataset: Key | None = None, metric: str = "
     db
         An open database.
     name
-        One of `FIGURES`: ``"1a"``, ``"2a"`` and so on; ``"3a"`` with the losses is the paper's D.5,
-        and ``"map"`` is our own.
+        One of `FIGURES`: ``"1a"``, ``"2a"`` and so on to ``"D5"`` are the paper's, the others ours.
     dataset
         Another dataset than the paper's.
     metric

@@ -48,7 +48,7 @@ _LOW = 0.05
 _NORMAL_LOW = -1.6448536269514722
 
 
-def curve_frame(db: Database, view: str | None = None) -> pd.DataFrame:
+def curve_frame(db: Database, view: str | None = None, lattice: bool = True) -> pd.DataFrame:
     """Return a row for every computed curve and metric.
 
     Parameters
@@ -57,13 +57,15 @@ def curve_frame(db: Database, view: str | None = None) -> pd.DataFrame:
         An open database; any part of a plan will do.
     view
         None for the numbers as they are, else one of `lcdb.tables.VIEWS`.
+    lattice
+        Whether to test accuracies on their lattice too, which takes most of the time. Not done
+        under a view.
 
     Returns
     -------
     pandas.DataFrame
         Columns ``dataset, classes, learner, sampling, split, tuning, metric``; the percentages
-        `RATES`, of which ``rate`` is the P of the paper (those of the lattice only without a view);
-        the medians `SHAPES`; counts of ``cells``,
+        `RATES`, of which ``rate`` is the P of the paper; the medians `SHAPES`; counts of ``cells``,
         ``missing`` and ``constant`` ones; skewness and excess kurtosis at the last n; all but
         these two again over n >= 10, as ``from_10_rate`` and so on.
 
@@ -83,17 +85,22 @@ def curve_frame(db: Database, view: str | None = None) -> pd.DataFrame:
             for tuning in ("default", "tuned"):
                 scores = some_curves(db, key, metric, view, tuning)
                 if scores is not None:
-                    rows += _rows(db, key, scores, metric, tuning, view)
+                    wanted = lattice and view is None and metric == "accuracy"
+                    draws = some_draws(db, key, view) if wanted else None
+                    rows += _rows(db, key, scores, metric, tuning, draws)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _rows(
-    db: Database, key: Key, scores: xr.DataArray, metric: str, tuning: str, view: str | None
+    db: Database,
+    key: Key,
+    scores: xr.DataArray,
+    metric: str,
+    tuning: str,
+    draws: xr.DataArray | None,
 ) -> list[dict[str, object]]:
     scores = scores.transpose("learner", "sampling", "split", "n", "repetition")
     sizes = scores["n"].values
-    # Under a view the rate is all that is asked for; the lattice would take most of the time.
-    draws = some_draws(db, key, view) if metric == "accuracy" and view is None else None
     found = []
     for (i, sampling), (j, split) in _pairs(scores["sampling"].values, scores["split"].values):
         n_test = None

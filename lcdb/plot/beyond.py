@@ -1,0 +1,144 @@
+"""Figures of what a rejection rate and a mean leave out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from lcdb.plot.style import colour_of, label_ends, line_style_of, new_axes
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["by_repetitions", "decomposition", "rank_map"]
+
+#: How each column of a decomposition is drawn: what was published is a line, not one of ours.
+_MARKERS = {
+    "honest": ("o", "#000000"),
+    "duplicate seeds": ("D", "#D55E00"),
+    "pool": ("s", "#0072B2"),
+    "both": ("^", "#CC79A7"),
+    "published": ("|", "#000000"),
+}
+
+
+def by_repetitions(shares: xr.DataArray, ax: Axes | None = None) -> Axes:
+    """Draw how the rate of rejections grows with the number of repetitions.
+
+    Parameters
+    ----------
+    shares
+        Shares in [0, 1] with the dim ``repetitions``, and ``learner`` for several lines: a mean of
+        what `lcdb.analysis.normality_by_repetitions` returns.
+    ax
+        Where; new axes unless given.
+
+    Examples
+    --------
+    >>> shares = xr.DataArray([[0.2, 0.9]], {"learner": ["LDC"], "repetitions": [25, 1000]},
+    ...                       ("learner", "repetitions"))
+    >>> by_repetitions(shares).get_xlabel()
+    'repetitions R'
+    """
+    ax = new_axes(ax)
+    parts = shares if "learner" in shares.dims else shares.expand_dims(learner=["all cells"])
+    counts = parts["repetitions"].values
+    ends = []
+    for name in map(str, parts["learner"].values):
+        rate = 100.0 * parts.sel(learner=name).values
+        look: dict[str, Any] = {"color": colour_of(name), "linestyle": line_style_of(name)}
+        ax.plot(counts, rate, marker=".", linewidth=1.4, label=name, **look)
+        ends.append((name, counts[-1], rate[-1]))
+    ax.set_xscale("log")
+    ax.set_xticks(counts, [f"{count:g}" for count in counts])
+    ax.minorticks_off()
+    ax.set(xlabel="repetitions R", ylabel="non-Gaussian cells (%)", ylim=(-3, 103))
+    ax.axhline(5, color="0.6", linewidth=0.8)
+    ax.annotate("5 %: normal", (counts[0], 5), xytext=(0, 2), textcoords="offset points",
+                fontsize="x-small")  # fmt: skip
+    label_ends(ax, ends)
+    return ax
+
+
+def decomposition(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw honest rates beside what the behaviour of the public generator makes of them.
+
+    Parameters
+    ----------
+    rates
+        Percentages: a row for each learner or dataset, columns among ``honest``, ``duplicate
+        seeds``, ``pool``, ``both`` and ``published``; NaN is left out.
+    ax
+        Where; new axes unless given.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rates = pd.DataFrame({"honest": [60.0], "published": [97.9]}, index=["NMC"])
+    >>> decomposition(rates).get_xlabel()
+    'non-Gaussian cells (%)'
+    """
+    ax = new_axes(ax, figsize=(5.6, 1.3 + 0.3 * len(rates)))
+    places = np.arange(len(rates))
+    ours = rates[[name for name in rates.columns if name != "published"]]
+    ax.hlines(places, ours.min(axis=1), ours.max(axis=1), color="0.75", linewidth=2, zorder=1)
+    for name in [name for name in _MARKERS if name in rates.columns]:
+        marker, colour = _MARKERS[name]
+        is_line = marker == "|"
+        ax.scatter(
+            rates[name], places, marker=marker, label=name, zorder=2,
+            s=140 if is_line else 24, color=colour, linewidths=2 if is_line else 0,
+        )  # fmt: skip
+    ax.set_yticks(places, [str(label) for label in rates.index])
+    ax.invert_yaxis()
+    ax.set(xlabel="non-Gaussian cells (%)", xlim=(None, 101))
+    ax.grid(axis="x", color="0.92")
+    ax.set_axisbelow(True)
+    columns = len(rates.columns)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=columns, frameon=False,
+              fontsize="small", handletextpad=0.2, columnspacing=1.2)  # fmt: skip
+    return ax
+
+
+def rank_map(change: xr.DataArray, ax: Axes | None = None) -> Axes:
+    """Draw by how many places each learner moves when a quantile ranks it, along n.
+
+    Parameters
+    ----------
+    change
+        What `lcdb.analysis.rank_change` returns, with dims ``learner`` and ``n``.
+    ax
+        Where; new axes unless given.
+
+    Examples
+    --------
+    >>> change = xr.DataArray([[1.0, 0.0], [-1.0, 0.0]], {"learner": ["LDC", "QDC"], "n": [5, 9]},
+    ...                       ("learner", "n"))
+    >>> [label.get_text() for label in rank_map(change).get_yticklabels()]
+    ['LDC', 'QDC']
+    """
+    change = change.transpose("learner", "n").dropna("n", how="all")
+    learners, sizes = change["learner"].values, change["n"].values
+    ax = new_axes(ax, figsize=(6.4, 1.1 + 0.26 * len(learners)))
+    reach = max(1.0, float(np.nanmax(np.abs(change.values))))
+    # Columns of equal width: sizes are unevenly spaced, and the small ones are where ranks move.
+    drawn = ax.imshow(change.values, cmap="PuOr", vmin=-reach, vmax=reach, aspect="auto",
+                      interpolation="nearest")  # fmt: skip
+    ax.set_yticks(range(len(learners)), [str(name) for name in learners])
+    for label, name in zip(ax.get_yticklabels(), learners, strict=True):
+        label.set_color(colour_of(name))
+    ticks = np.unique(np.linspace(0, len(sizes) - 1, min(len(sizes), 10)).round().astype(int))
+    ax.set_xticks(ticks, [f"{n:g}" for n in sizes[ticks]])
+    ax.set(xlabel="training set size n")
+    ax.spines[:].set_visible(False)
+    quantile = change.attrs.get("quantile")
+    what = "a quantile" if quantile is None else f"the {100 * quantile:g} % quantile"
+    bar = ax.get_figure(root=True).colorbar(drawn, ax=ax, pad=0.02)  # type: ignore[union-attr]
+    bar.set_label("places", fontsize="small")
+    bar.outline.set_visible(False)
+    text = f"places gained (+) or lost (-) when ranked by {what} instead of the mean"
+    ax.set_title(text, fontsize="small", loc="left")
+    return ax
