@@ -18,8 +18,10 @@ from lcdb.analysis.distributions import (
     quantile_curve,
     summary,
 )
+from lcdb.analysis.published import Results, read_results, results_profile
 
 __all__ = [
+    "Results",
     "dominance",
     "normality",
     "normality_by_repetitions",
@@ -27,6 +29,8 @@ __all__ = [
     "profile",
     "quantile_curve",
     "rank_change",
+    "read_results",
+    "results_profile",
     "sample_size_for",
     "summary",
     "top_k_change",

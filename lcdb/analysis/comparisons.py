@@ -12,7 +12,14 @@ from scipy.stats import rankdata
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims, over_repetitions
 
-__all__ = ["dominance", "profile", "rank_change", "sample_size_for", "top_k_change"]
+__all__ = [
+    "dominance",
+    "profile",
+    "profile_of_distances",
+    "rank_change",
+    "sample_size_for",
+    "top_k_change",
+]
 
 
 def top_k_change(
@@ -229,11 +236,26 @@ def profile(
     learners = list(dict.fromkeys(str(v) for array in arrays for v in array["learner"].values))
     distance = np.concatenate([_distances(a, learners, kind, way) for a in arrays], axis=1)
     distance = distance[:, np.isfinite(distance).any(axis=0)]
+    return profile_of_distances(distance, {"learner": learners}, tau, kind)
+
+
+def profile_of_distances(
+    distance: np.ndarray,
+    methods: Mapping[str, Sequence[str]],
+    tau: Sequence[float] | np.ndarray | None,
+    kind: str,
+) -> xr.DataArray:
+    """Return the profiles of distances (method, problem), labelled.
+
+    `methods` names the first dim and its labels; thresholds are spread over the distances unless
+    given.
+    """
+    ((dim, names),) = methods.items()
     thresholds = _spread(distance) if tau is None else np.asarray(tau, float)
     return xr.DataArray(
         stats.profile(distance, thresholds),
-        {"learner": learners, "tau": thresholds},
-        ("learner", "tau"),
+        {dim: list(names), "tau": thresholds},
+        (dim, "tau"),
         "profile",
         {
             "long_name": "share of problems within tau of the best",

@@ -5,5 +5,6 @@ __all__ = ["COMMANDS"]
 COMMANDS: dict[str, tuple[str, str]] = {
     "info": ("what a database holds", "lcdb.commands.info"),
     "plot": ("a paper's figures from a database", "lcdb.commands.plot"),
+    "profile": ("performance profiles of published results", "lcdb.commands.profile"),
     "tables": ("a paper's tables beside ours", "lcdb.commands.tables"),
 }

@@ -297,6 +297,10 @@ def inverse_cdf(
             ax.fill_between(p, low, high, step="pre", color=colour, alpha=0.15, linewidth=0)
         ends.append((name, 1.0, curve[-1]))
     ax.set(xlabel="probability", ylabel=metric_label(label), xlim=(0, 1))
+    if ends:  # a band that reaches the end of the support says only that it reaches it
+        drawn = np.concatenate([line.get_ydata() for line in ax.lines]).astype(float)
+        margin = 0.04 * max(np.ptp(drawn), 1e-6)
+        ax.set_ylim(drawn.min() - margin, drawn.max() + margin)
     label_ends(ax, ends)
     return ax
 
@@ -329,18 +333,19 @@ def profile(
     names = [str(v) for v in profiles[dim].values] if order is None else list(order)
     tau = profiles["tau"].values
     ends = []
-    for name in names:
+    for place, name in enumerate(names):
         share = profiles.sel({dim: name}).transpose("tau").values
         look: dict[str, Any] = {
             "color": colour_of(name),
-            "linestyle": line_style_of(name),
+            "linestyle": line_style_of(name, place),
             "linewidth": 1.4,
         }
         ax.step(tau, share, where="post", label=name, **look)
         ends.append((name, tau[-1], share[-1]))
     kind = profiles.attrs.get("distance", "")
     meaning = {"welch": "-ln p of a Welch test", "mann_whitney": "-ln p of a Mann-Whitney test"}
-    unit = meaning.get(kind, "difference of means" if kind == "gap" else "distance")
+    meaning |= {"gap": "difference of means", "ratio": "ratio to the best - 1"}
+    unit = meaning.get(kind, "distance")
     ax.set(xlabel=f"distance from the best τ ({unit})", ylabel="share of problems")
     ax.set(xscale="log", xlim=(tau[0], tau[-1]), ylim=(-0.03, 1.03))
     label_ends(ax, ends)

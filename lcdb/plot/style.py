@@ -53,10 +53,17 @@ def colour_of(label: object) -> str:
     return _COLOURS.get(name) or _OTHERS[sum(name.encode()) % len(_OTHERS)]
 
 
-def line_style_of(label: object) -> str:
-    """Return the line style of a label: the same in every figure."""
+def line_style_of(label: object, place: int | None = None) -> str:
+    """Return the line style of a label: the same in every figure.
+
+    Labels that are not among the ten learners are told apart by their `place` among others, if it
+    is given.
+    """
     name = str(label)
-    place = LEARNERS.index(name) if name in LEARNERS else sum(name.encode())
+    if name in LEARNERS:
+        place = LEARNERS.index(name)
+    elif place is None:
+        place = sum(name.encode())
     return _STYLES[place % len(_STYLES)]
 
 

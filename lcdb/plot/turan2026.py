@@ -21,7 +21,6 @@ from lcdb.plot.figures import (
     rejection_map,
 )
 from lcdb.plot.style import metric_label
-from lcdb.schema import METRICS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -172,9 +171,8 @@ def _ranks(db: Database, key: Key, metric: str) -> Axes:
 
 
 def _inverse_cdfs(db: Database, key: Key, metric: str) -> Axes:
-    cell = _near_100(_plain(db, key, metric)[db.resolve(key)])
-    limits = METRICS[metric]
-    ax = inverse_cdf(cell, support=(limits.low, limits.high))
+    cell = _near_100(_plain(db, key, metric, "varying")[db.resolve(key)])
+    ax = inverse_cdf(cell)
     ax.set_title(
         f"n = {int(cell.n)}; bands: 95 % for the whole curve", fontsize="small", loc="left"
     )
@@ -199,7 +197,7 @@ FIGURES: dict[str, Figure] = {
     "repetitions": Figure("rejection rate against repetitions", None, _by_repetitions),
     "views": Figure("honest rates, duplicate seeds, test on the pool, published", None, _views),
     "ranks": Figure("places that learners gain or lose by the 5 % quantile", 61, _ranks),
-    "icdf": Figure("inverse CDFs of all learners at n = 100, with bands", 61, _inverse_cdfs),
+    "icdf": Figure("inverse CDFs of all learners at n = 100, with bands", 1063, _inverse_cdfs),
     "profile": Figure("performance profiles over (dataset, n), by gap", None, _profiles),
 }
 

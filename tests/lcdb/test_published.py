@@ -1,0 +1,89 @@
+"""Profiles of published results: what their tables say, by Welch tests of SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind_from_stats
+
+from lcdb.analysis import Results, read_results, results_profile
+from lcdb.cli import main
+from lcdb.errors import LabelError, NotFoundError, SchemaError
+
+
+@pytest.fixture
+def atari(data_folder):
+    folder = data_folder / "atari"
+    if not folder.is_dir():
+        pytest.skip("LCDB_TEST_DATA has no folder atari")
+    return folder
+
+
+def test_sixty_games_by_scipy(atari):
+    """Machado et al. 2017: DQN with 5 trials against Blob-PROST with 24, at 200 million frames."""
+    dqn, blob = read_results(atari / "dqn.csv", 5), read_results(atari / "blob.csv", 24)
+    tau = [0.01, 1.0, 3.0, 10.0]
+    found = results_profile({"DQN": dqn, "Blob-PROST": blob}, tau)
+    assert found.attrs["problems"] == 60
+    for name, own, other in (("DQN", dqn, blob), ("Blob-PROST", blob, dqn)):
+        p = ttest_ind_from_stats(
+            *(own.mean, own.sd, own.trials, other.mean, other.sd, other.trials),
+            equal_var=False,
+            alternative="less",
+        ).pvalue
+        distance = np.where(own.mean >= other.mean, 0.0, -np.log(p))
+        expected = [(distance < t).mean() for t in tau]
+        np.testing.assert_allclose(found.sel(method=name), expected)
+    best = found.sel(tau=0.01)
+    assert best.sum() >= 1  # every game has a best method
+
+
+def test_checkpoints_and_the_command(atari, tmp_path, capsys):
+    first = read_results(atari / "dqn.csv", 5, checkpoint=1)
+    assert first.mean[0] == 600.5
+    assert read_results(atari / "dqn.csv", 5).mean[0] == 2742.0
+    out = tmp_path / "profile.svg"
+    arguments = ["profile", str(atari), "--trials", "dqn=5", "--trials", "blob=24"]
+    assert main([*arguments, "--checkpoint", "1", "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("60 problems")
+    assert out.stat().st_size > 1000
+    assert main([*arguments, "--checkpoint", "5"]) == 1
+    assert "checkpoints 1 to 4" in capsys.readouterr().err
+
+
+def test_names_and_headers_are_left_out(tmp_path):
+    path = tmp_path / "method.csv"
+    path.write_text("game,mean,sd\nAlien,1.5,0.5\nAmidar,2.5,0.25\n", "utf-8")
+    found = read_results(path, 7)
+    assert found.mean.tolist() == [1.5, 2.5]
+    assert found.sd.tolist() == [0.5, 0.25]
+    assert found.trials == 7
+
+
+def test_what_is_no_table_of_results_is_told_so(tmp_path, capsys):
+    path = tmp_path / "odd.csv"
+    path.write_text("1,2,3\n", "utf-8")
+    with pytest.raises(SchemaError, match="row 1: expected pairs"):
+        read_results(path, 5)
+    path.write_text("mean,sd\n", "utf-8")
+    with pytest.raises(SchemaError, match="no results"):
+        read_results(path, 5)
+    with pytest.raises(NotFoundError, match="could not be read"):
+        read_results(tmp_path / "none.csv", 5)
+    assert main(["profile", str(tmp_path), "--trials", "od=5"]) == 1
+    assert "Did you mean 'odd'" in capsys.readouterr().err
+
+
+def test_gaps_and_ratios_of_published_costs():
+    a = Results(np.array([1.0, 4.0]), np.array([1.0, 1.0]), 5)
+    b = Results(np.array([2.0, 3.0]), np.array([1.0, 1.0]), 5)
+    gap = results_profile({"a": a, "b": b}, [0.5, 1.5], "gap", "minimize")
+    assert gap.values.tolist() == [[0.5, 1.0], [0.5, 1.0]]
+    ratio = results_profile({"a": a, "b": b}, [0.5, 1.5], "ratio", "minimize")
+    assert ratio.values.tolist() == [[1.0, 1.0], [0.5, 1.0]]
+    with pytest.raises(LabelError, match="expected welch"):
+        results_profile({"a": a, "b": b}, [0.5], "ratio")
+    short = Results(np.array([1.0]), np.array([1.0]), 5)
+    with pytest.raises(SchemaError, match="different numbers of problems"):
+        results_profile({"a": a, "b": short})
