@@ -11,7 +11,7 @@ from lcdb_builders.part import Part
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal, Lengths
 from lcdb_builders.storage.pack import Packed, pack
-from lcdb_builders.storage.parts import Subject
+from lcdb_builders.storage.parts import Target
 from lcdb_builders.unit import canonical_json
 
 __all__ = ["EPISODES", "build", "compute", "toy_parts", "toy_trials"]
@@ -74,4 +74,4 @@ def build(root: Path, parts: Iterable[Part], **options: int) -> tuple[Packed, in
     parts = list(parts)
     computed = compute(root, parts, **options)
     most = max(part.trials for part in parts)
-    return pack(root, Subject(parts[0].dataset), parts, most), computed
+    return pack(root, Target(parts[0].dataset), parts, most), computed

@@ -13,7 +13,7 @@ from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.manifest import Manifest, manifest_path
 from lcdb_builders.storage.pack import pack
-from lcdb_builders.storage.parts import Subject
+from lcdb_builders.storage.parts import Target
 from lcdb_builders.storage.repair import verify
 from trials import EPISODES, build, compute, toy_parts, toy_trials
 
@@ -117,7 +117,7 @@ def test_parts_come_one_after_the_other(tmp_path):
 def test_an_unfinished_part_says_how_many_trials_there_are(tmp_path):
     parts = toy_parts("dse", WANTED)
     compute(tmp_path, [replace(parts[0], trials=5)])
-    packed = pack(tmp_path, Subject("dse"), parts, 11)
+    packed = pack(tmp_path, Target("dse"), parts, 11)
     assert packed.statuses[parts[0]] == "partial" and packed.statuses[parts[1]] == "not_built"
     found = {part.part.labels: part for part in overview(tmp_path).parts}
     assert (found[parts[0].labels].status, found[parts[0].labels].trials) == ("partial", 5)
@@ -127,7 +127,7 @@ def test_an_unfinished_part_says_how_many_trials_there_are(tmp_path):
     block = journal.missing(parts[0], 11)[0]
     journal.fail(block, "failed", "no luck", environment())
     assert "no luck (first at trials 5 to" in next(
-        s.reason for s in pack(tmp_path, Subject("dse"), parts, 11).slices if s.unit == parts[0]
+        s.reason for s in pack(tmp_path, Target("dse"), parts, 11).slices if s.unit == parts[0]
     )
     journal.retry(parts[0])
     assert build(tmp_path, parts)[0].sha256 == build(tmp_path / "once", parts)[0].sha256

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from lcdb.errors import FailedBlocksError, PlanError
 from lcdb_builders import snapshot as snapshots
 from lcdb_builders import sources
 from lcdb_builders.learners.base import Learner
+from lcdb_builders.part import AnyUnit
 from lcdb_builders.planning.cost import block_lengths, stretch
 from lcdb_builders.planning.plan import DatasetSpec, Plan, load_plan
 from lcdb_builders.planning.units import Subject, plan_learners, units
@@ -26,10 +27,11 @@ from lcdb_builders.run.progress import Progress, choose
 from lcdb_builders.run.signals import Stop, stop_on_signals
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.storage.journal import Failure, Journal
+from lcdb_builders.storage.parts import Target
 from lcdb_builders.storage.process import this_process
 from lcdb_builders.unit import DRAWS, Unit, digest
 
-__all__ = ["TIMEOUT", "Report", "build"]
+__all__ = ["TIMEOUT", "Asked", "Builder", "Report", "build", "check_directory", "start"]
 
 # Seconds that a block may take: blocks aim at a minute, so this is no slow machine but a hang.
 TIMEOUT = 3600.0
@@ -75,6 +77,15 @@ class _Work:
     units: dict[str, list[Unit]] = field(default_factory=dict)
 
     @property
+    def repetitions(self) -> int:
+        """R of the plan."""
+        return self.plan.repetitions
+
+    def wanted(self, unit: AnyUnit) -> int:
+        """Return how many repetitions a unit is to have."""
+        return self.repetitions
+
+    @property
     def chosen(self) -> dict[str, list[Unit]]:
         """The units to build, by dataset: those of the filters, and the draws."""
         wanted = self.only | {DRAWS}
@@ -82,6 +93,37 @@ class _Work:
             dataset: [unit for unit in found if unit.learner in wanted]
             for dataset, found in self.units.items()
         }
+
+
+class Asked(Protocol):
+    """What a `Builder` is asked for: the units of a plan, or the parts of an experiment."""
+
+    @property
+    def root(self) -> Path:
+        """The database directory."""
+
+    @property
+    def settings(self) -> Settings:
+        """How blocks are computed."""
+
+    @property
+    def snapshots(self) -> Mapping[str, Snapshot | Target]:
+        """What cubes are packed for, by name of the cube."""
+
+    @property
+    def units(self) -> Mapping[str, Sequence[AnyUnit]]:
+        """All that a cube is to hold, by its name."""
+
+    @property
+    def chosen(self) -> Mapping[str, Sequence[AnyUnit]]:
+        """What of it is to be built now."""
+
+    @property
+    def repetitions(self) -> int:
+        """R, or the most trials of a part."""
+
+    def wanted(self, unit: AnyUnit) -> int:
+        """Return how many repetitions, or trials, a unit is to have."""
 
 
 def build(
@@ -162,7 +204,7 @@ def build(
         _get_snapshots(work, offline)
         with stop.deferred():
             jobs, costs, journal = _prepare(work, retry_failed)
-            builder = _Builder(work, journal, costs, stop, told)
+            builder = Builder(work, journal, costs, stop, told)
             with builder.packer:
                 if jobs:
                     if scheduler is None and slurm is None:
@@ -196,11 +238,11 @@ def _checked(
         only = frozenset(plan.learner(name).name for name in learners)
     table = plan_learners(plan, allow_import=allow_import)
     root = Path(out).expanduser().resolve()
-    _check_directory(root)
+    check_directory(root)
     return _Work(plan, root, table, chosen, only, Settings(timeout, allow_import))
 
 
-def _check_directory(root: Path) -> None:
+def check_directory(root: Path) -> None:
     """Raise unless a directory is a database, is empty, or is not there yet."""
     if not root.exists():
         return
@@ -251,19 +293,24 @@ def _prepare(work: _Work, retry_failed: bool) -> tuple[list[Job], Costs, Journal
             blocks += journal.missing(unit, repetitions, lengths)
         jobs += pair(blocks)
     costs = Costs(work.snapshots)
-    return order(jobs, costs, _start()), costs, journal
+    return order(jobs, costs, start()), costs, journal
 
 
-def _start() -> int:
+def start() -> int:
     """Return where this builder starts among jobs of like length."""
     return int(digest(this_process())[:8], 16)
 
 
-class _Builder:
+class Builder:
     """The two halves of a build: computing, and packing beside it."""
 
     def __init__(
-        self, work: _Work, journal: Journal, costs: Costs, stop: Stop, told: Progress
+        self,
+        work: Asked,
+        journal: Journal,
+        costs: Callable[[Job], float],
+        stop: Stop,
+        told: Progress,
     ) -> None:
         self.work = work
         self.journal = journal
@@ -271,7 +318,7 @@ class _Builder:
         self.stop = stop
         self.told = told
         self.tally = Tally()
-        self.packer = Packer(work.root, work.plan.repetitions)
+        self.packer = Packer(work.root, work.repetitions)
         self._handed: set[str] = set()
 
     def compile(self, jobs: Iterable[Job], workers: int) -> None:
@@ -308,9 +355,9 @@ class _Builder:
         blocks = []
         for unit in dict.fromkeys(block.unit for block in before):
             mine = [block for block in before if block.unit == unit]
-            missing = self.journal.missing(unit, self.work.plan.repetitions)
+            missing = self.journal.missing(unit, self.work.wanted(unit))
             blocks += [block for block in missing if any(overlap(block, b) for b in mine)]
-        return order(pair(blocks), self.costs, _start())
+        return order(pair(blocks), self.costs, start())
 
     def pack(self) -> Report:
         """Pack what is not packed yet, and say what was done."""

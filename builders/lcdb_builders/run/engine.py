@@ -247,7 +247,7 @@ class Engine:
             self.journal.fail(block, status, reason, environment())
         self.tally.failed += len(job.blocks)
         if self.tally.failed <= FAILURES_TOLD:
-            where = f"n {job.block.sizes[0]} to {job.block.sizes[-1]}"
+            where = job.block.unit.where(job.block)
             self.progress.tell(
                 f"{status.replace('_', ' ')}: {job.block.unit.label}, {where}: {reason}"
             )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from lcdb_builders.part import Part
 from lcdb_builders.planning.cost import cell_seconds
 from lcdb_builders.planning.units import Subject
 from lcdb_builders.unit import Block, Unit
@@ -27,7 +28,7 @@ class Job:
     block
         The block; of a pair that of ``fixed``.
     splits
-        Its split, or ``("fixed", "pool")``: two blocks from one fit per cell.
+        Its split, or ``("fixed", "pool")``: two blocks from one fit per cell. None for trials.
     """
 
     block: Block
@@ -36,12 +37,12 @@ class Job:
     @property
     def blocks(self) -> list[Block]:
         """The blocks that come of it."""
-        return [self.block.with_split(split) for split in self.splits]
+        return [self.block.with_split(split) for split in self.splits] or [self.block]
 
     @property
     def cells(self) -> int:
         """Number of cells in its blocks."""
-        return self.block.cells * len(self.splits)
+        return self.block.cells * len(self.blocks)
 
     @property
     def dataset(self) -> str:
@@ -63,7 +64,9 @@ def pair(blocks: Iterable[Block]) -> list[Job]:
     found: list[Job] = []
     shared: dict[str, list[Block]] = {}
     for block in blocks:
-        if block.unit.split in ("fixed", "pool"):
+        if isinstance(block.unit, Part):
+            found.append(Job(block, ()))
+        elif block.unit.split in ("fixed", "pool"):
             shared.setdefault(block.with_split("fixed").key, []).append(block)
         else:
             found.append(Job(block, (block.unit.split,)))
@@ -110,7 +113,7 @@ class Costs:
         return float(self._by_unit[unit][start:end].sum()) * len(job.block.repetitions)
 
 
-def order(jobs: Iterable[Job], costs: Costs, start: int = 0) -> list[Job]:
+def order(jobs: Iterable[Job], costs: Callable[[Job], float], start: int = 0) -> list[Job]:
     """Return jobs in the order of work: dataset by dataset, in each the longest first.
 
     Datasets that take longest come first, so that the last jobs of all are short ones and

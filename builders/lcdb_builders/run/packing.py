@@ -8,11 +8,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from lcdb_builders.part import AnyUnit
 from lcdb_builders.run.engine import raise_outcome
 from lcdb_builders.run.supervise import Child, Outcome
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.storage.naming import describe
-from lcdb_builders.unit import Unit
+from lcdb_builders.storage.parts import Target
 
 __all__ = ["Cube", "Packer"]
 
@@ -58,7 +59,7 @@ class Packer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lcdb pack")
         self._packed: dict[str, Future[Outcome]] = {}
 
-    def pack(self, snapshot: Snapshot, units: Sequence[Unit]) -> None:
+    def pack(self, snapshot: Snapshot | Target, units: Sequence[AnyUnit]) -> None:
         """Have the cube of a dataset packed; `units` are all that the plan has for it."""
         arguments = {
             "root": str(self.root),

@@ -17,7 +17,7 @@ from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.naming import describe, described
-from lcdb_builders.storage.parts import Subject
+from lcdb_builders.storage.parts import Target
 from lcdb_builders.unit import Block
 
 __all__ = ["PREPARE", "TASKS", "block_from_json", "block_to_json", "compute", "pack", "ready"]
@@ -109,7 +109,7 @@ def pack(
     """
     from lcdb_builders.storage.pack import pack as pack_cube
 
-    subject = Subject(dataset) if dataset in EXPERIMENTS else _snapshot(root, dataset, sha256)
+    subject = Target(dataset) if dataset in EXPERIMENTS else _snapshot(root, dataset, sha256)
     packed = pack_cube(root, subject, [described(unit) for unit in units], repetitions)
     return {
         "dataset": dataset,

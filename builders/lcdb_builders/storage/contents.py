@@ -33,7 +33,7 @@ from lcdb.schema import (
 from lcdb_builders.part import AnyUnit, Part
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.storage.naming import describe, unit_of, unit_place
-from lcdb_builders.storage.parts import PartContents, Subject
+from lcdb_builders.storage.parts import PartContents, Target
 from lcdb_builders.unit import DRAWS, Unit, canonical_json
 
 __all__ = [
@@ -291,7 +291,7 @@ def contents_of(facts: Facts, units: Iterable[AnyUnit], repetitions: int) -> Any
     return Contents.make(facts, cast(list[Unit], every), repetitions)
 
 
-def facts_of(subject: Snapshot | Subject) -> Facts:
+def facts_of(subject: Snapshot | Target) -> Facts:
     """Return the file attributes that describe what a cube is of."""
     return snapshot_facts(subject) if isinstance(subject, Snapshot) else {}
 

@@ -48,7 +48,7 @@ from lcdb_builders.storage.manifest import (
     manifest_path,
     written_now,
 )
-from lcdb_builders.storage.parts import Subject
+from lcdb_builders.storage.parts import Target
 from lcdb_builders.storage.repair import restore_locked
 from lcdb_builders.unit import Block
 
@@ -94,7 +94,7 @@ class _AgainError(LCDBError):
 
 
 def pack(
-    root: str | Path, snapshot: Snapshot | Subject, units: Iterable[AnyUnit], repetitions: int
+    root: str | Path, snapshot: Snapshot | Target, units: Iterable[AnyUnit], repetitions: int
 ) -> Packed:
     """Write the union of a dataset's cube and its blocks as the new cube.
 
@@ -143,7 +143,7 @@ class _Packing:
     """One attempt to pack, by the holder of the lock."""
 
     def __init__(
-        self, root: Path, snapshot: Snapshot | Subject, units: Iterable[AnyUnit], repetitions: int
+        self, root: Path, snapshot: Snapshot | Target, units: Iterable[AnyUnit], repetitions: int
     ) -> None:
         self.root = root
         self.snapshot = snapshot

@@ -24,7 +24,7 @@ from lcdb_builders.unit import canonical_json
 
 __all__ = [
     "PartContents",
-    "Subject",
+    "Target",
     "describe_part",
     "described_part",
     "part_place",
@@ -37,7 +37,7 @@ _CHUNK_TRIALS = 4096
 
 
 @dataclass(frozen=True)
-class Subject:
+class Target:
     """What an experiment's cube is packed for, in the place of a dataset's snapshot.
 
     Parameters
@@ -50,6 +50,8 @@ class Subject:
 
     id: str
     origin: Mapping[str, Any] = field(default_factory=dict)
+    #: A snapshot's digest; parts have one of their data each.
+    sha256 = ""
 
 
 def describe_part(part: Part) -> dict[str, Any]:
