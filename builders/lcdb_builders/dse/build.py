@@ -95,9 +95,7 @@ def build_dse(
 
 
 def obtain(task: str, root: Path, home: Path | None, *, download: bool) -> Snapshot | None:
-    """Return the stored rows of a task: those of the database, else scikit-learn's; None if it has
-    none.
-    """  # noqa: D205
+    """Return the rows that a task has stored, of the database or of scikit-learn; else None."""
     source = TASKS[task].obtain
     if source is None:
         return None
