@@ -20,7 +20,7 @@ from lcdb._version import __version__
 from lcdb.errors import LCDBError
 
 if TYPE_CHECKING:
-    from lcdb import analysis, plot, schema, stats, tables
+    from lcdb import analysis, distribution, plot, schema, stats, tables
     from lcdb.database import Database, open
     from lcdb.shipped import tutorial
     from lcdb.tools import replay
@@ -30,6 +30,7 @@ __all__ = [
     "LCDBError",
     "__version__",
     "analysis",
+    "distribution",
     "open",
     "plot",
     "replay",
@@ -43,6 +44,7 @@ __all__ = [
 _LAZY = {
     "Database": "lcdb.database",
     "analysis": "",
+    "distribution": "",
     "open": "lcdb.database",
     "plot": "",
     "replay": "lcdb.tools",

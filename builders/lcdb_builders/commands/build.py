@@ -1,4 +1,4 @@
-"""Build the cubes of a plan in a directory, or go on building them.
+"""Build the cubes of a plan, or of an experiment, in a directory, or go on building them.
 
 What is there already is not computed again: a build that was stopped, or a plan that has grown, is
 simply built again. Several builds may run on one directory at the same time, on one machine or on
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from lcdb_builders.commands import experiments
 
 if TYPE_CHECKING:
     from lcdb_builders.run.build import Report
@@ -22,7 +24,8 @@ TIMEOUT = 3600.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lcdb build`."""
-    parser.add_argument("plan", metavar="PLAN", help="a TOML file, or the name of a shipped plan")
+    what = "a TOML file, the name of a shipped plan, or an experiment: dse"
+    parser.add_argument("plan", metavar="PLAN", help=what)
     parser.add_argument("--out", metavar="DIR", required=True, help="the database directory")
     where = parser.add_argument_group("where to compute (default: all CPUs of this machine)")
     which = where.add_mutually_exclusive_group()
@@ -48,31 +51,42 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="allow the plan to name classes from elsewhere than scikit-learn: runs their code",
     )
-    parser.add_argument("--offline", action="store_true", help="never ask OpenML")
+    parser.add_argument("--offline", action="store_true", help="download nothing")
     parser.add_argument("--quiet", action="store_true", help="print no progress")
+    experiments.configure(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Build, and say what was done."""
-    from lcdb_builders.run.build import build
+    experiments.check_options(arguments)
+    options: dict[str, Any] = {
+        "workers": arguments.workers,
+        "scheduler": arguments.scheduler,
+        "slurm": arguments.slurm,
+        "timeout": arguments.timeout or None,
+        "retry_failed": arguments.retry_failed,
+        "progress": not arguments.quiet,
+    }
+    missing: dict[str, str] = {}
+    if arguments.plan in experiments.OPTIONS:
+        report, missing = experiments.build_experiment(arguments, **options)
+    else:
+        from lcdb_builders.run.build import build
 
-    report = build(
-        arguments.plan,
-        arguments.out,
-        workers=arguments.workers,
-        scheduler=arguments.scheduler,
-        slurm=arguments.slurm,
-        datasets=arguments.dataset,
-        learners=arguments.learner,
-        repetitions=arguments.repetitions,
-        timeout=arguments.timeout or None,
-        retry_failed=arguments.retry_failed,
-        allow_import=arguments.allow_import,
-        offline=arguments.offline,
-        progress=not arguments.quiet,
-    )
+        report = build(
+            arguments.plan,
+            arguments.out,
+            datasets=arguments.dataset,
+            learners=arguments.learner,
+            repetitions=arguments.repetitions,
+            allow_import=arguments.allow_import,
+            offline=arguments.offline,
+            **options,
+        )
     if not arguments.quiet:
         _tell(report)
+    for name, why in missing.items():
+        print(f"lcdb: {name} was not built: {why}", file=sys.stderr)
 
 
 def _tell(report: Report) -> None:

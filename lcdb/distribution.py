@@ -1,0 +1,241 @@
+"""How good an algorithm is *and* how hard it is to tune: distributions over hyper-parameters.
+
+`dse` evaluates an algorithm of your own as the experiments are built: every trial draws
+hyper-parameters and data, trains, and keeps what came of it (Algorithm 1 of Jordan, Cohen and
+Thomas). The other functions take its outcomes, or those of ``db["dse"]``, along the dim ``trial``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from lcdb import stats
+
+__all__ = ["cdf", "cvar", "cvar_error", "dse", "inverse_cdf", "threshold_area"]
+
+_TRIAL = "trial"
+
+
+def dse(
+    train_and_score: Callable[[Mapping[str, Any], Any, np.random.Generator], float],
+    sample_hyperparameters: Callable[[np.random.Generator], Mapping[str, Any]],
+    sample_data: Callable[[np.random.Generator], Any],
+    trials: int,
+    seed: int,
+    *,
+    first: int = 0,
+) -> xr.Dataset:
+    """Return the outcomes of an algorithm under random hyper-parameters, trial by trial.
+
+    Trial t is a pure function of `seed` and t: more trials later leave the earlier ones as they
+    are, and a trial can be run again alone. Hyper-parameters, data and training have a stream each.
+
+    Parameters
+    ----------
+    train_and_score
+        Takes hyper-parameters, data and a random generator; returns the outcome, a number.
+    sample_hyperparameters
+        Takes a random generator; returns hyper-parameters by name.
+    sample_data
+        Takes a random generator; returns data, such as a training and a test part.
+    trials
+        How many.
+    seed
+        Of all streams.
+    first
+        The trial to begin with.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``outcome`` and every hyper-parameter along ``trial``; one that a trial has not is NaN, or
+        None if it is no number.
+
+    Examples
+    --------
+    >>> def sample(rng):
+    ...     return {"shrinkage": 10 ** rng.uniform(-3, 1)}
+    >>> def data(rng):
+    ...     return rng.normal(1.0, 1.0, 20)
+    >>> def train_and_score(chosen, x, rng):
+    ...     return -abs(x.mean() / (1 + chosen["shrinkage"]) - 1.0)
+    >>> found = dse(train_and_score, sample, data, trials=200, seed=1)
+    >>> found["outcome"].sizes["trial"], float(cvar(found["outcome"], 0.5)) > -0.2
+    (200, True)
+    """
+    if trials < 1:
+        msg = f"trials is {trials}; expected 1 or more"
+        raise ValueError(msg)
+    run = range(first, first + trials)
+    outcomes, drawn = [], []
+    for trial in run:
+        streams = np.random.SeedSequence([seed, trial]).spawn(3)
+        of_hyperparameters, of_data, of_training = map(np.random.default_rng, streams)
+        chosen = dict(sample_hyperparameters(of_hyperparameters))
+        outcomes.append(float(train_and_score(chosen, sample_data(of_data), of_training)))
+        drawn.append(chosen)
+    names = dict.fromkeys(name for chosen in drawn for name in chosen)
+    columns = {name: (_TRIAL, _column([chosen.get(name) for chosen in drawn])) for name in names}
+    return xr.Dataset(
+        {"outcome": (_TRIAL, np.array(outcomes)), **columns},
+        {_TRIAL: np.array(run)},
+        {"seed": seed},
+    )
+
+
+def _column(values: list[Any]) -> np.ndarray:
+    """Return values as numbers where they are, with NaN for those that are missing."""
+    if all(v is None or isinstance(v, int | float | np.number) for v in values):
+        missing = any(v is None for v in values)
+        return np.array([np.nan if v is None else v for v in values], float if missing else None)
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
+
+
+def _rows(
+    z: xr.DataArray, statistic: Callable[[np.ndarray], np.ndarray], dims: Mapping[str, np.ndarray]
+) -> xr.DataArray:
+    """Return a statistic of every row of trials, without those that were not computed."""
+    others = [dim for dim in z.dims if dim != _TRIAL]
+    values = z.transpose(*others, _TRIAL).values.astype(float)
+    shape = tuple(len(at) for at in dims.values())
+    found = np.full((*values.shape[:-1], *shape), np.nan)
+    for where in np.ndindex(values.shape[:-1]):
+        row = values[where][~np.isnan(values[where])]
+        if row.size:
+            found[where] = statistic(row)
+    coords = {dim: z[dim] for dim in others if dim in z.coords} | dict(dims)
+    return xr.DataArray(found, coords, (*others, *dims), name=z.name)
+
+
+def cdf(z: xr.DataArray, at: np.ndarray, confidence: float = 0.95) -> xr.Dataset:
+    """Return the CDF of outcomes with a band that holds all of it with the given confidence.
+
+    Parameters
+    ----------
+    z
+        Outcomes, with the dim ``trial``; NaN are left out.
+    at
+        Values at which it is evaluated.
+    confidence
+        Of the Dvoretzky-Kiefer-Wolfowitz band.
+
+    Examples
+    --------
+    >>> z = xr.DataArray(np.linspace(0, 1, 1001), dims="trial")
+    >>> found = cdf(z, [0.25, 2.0])
+    >>> found["cdf"].values.round(3).tolist(), found["low"].values.round(3).tolist()
+    ([0.251, 1.0], [0.208, 0.957])
+    """
+    dims = {"value": np.asarray(at, float)}
+    share = _rows(z, lambda row: stats.cdf(row, dims["value"]), dims)
+    half = _rows(z, lambda row: np.asarray(stats.band_width(row.size, confidence)), {})
+    return xr.Dataset(
+        {"cdf": share, "low": (share - half).clip(0, 1), "high": (share + half).clip(0, 1)}
+    )
+
+
+def inverse_cdf(
+    z: xr.DataArray,
+    probabilities: np.ndarray,
+    confidence: float = 0.95,
+    support: tuple[float, float] = (-np.inf, np.inf),
+) -> xr.Dataset:
+    """Return the inverse CDF of outcomes with a band that holds all of it.
+
+    Parameters
+    ----------
+    z
+        Outcomes, with the dim ``trial``; NaN are left out.
+    probabilities
+        Where it is evaluated.
+    confidence
+        Of the Dvoretzky-Kiefer-Wolfowitz band.
+    support
+        Smallest and largest possible outcome, which bound the band.
+
+    Examples
+    --------
+    >>> z = xr.DataArray(np.arange(1000.0), dims="trial")
+    >>> found = inverse_cdf(z, [0.5], support=(0, 1000))
+    >>> float(found["value"][0]), float(found["low"][0]), float(found["high"][0])
+    (499.0, 457.0, 542.0)
+    """
+    p = np.asarray(probabilities, float)
+    dims = {"probability": p}
+
+    def band(side: int) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda row: stats.inverse_cdf_band(row, p, confidence, support)[side]
+
+    return xr.Dataset(
+        {
+            "value": _rows(z, lambda row: stats.inverse_cdf(row, p), dims),
+            "low": _rows(z, band(0), dims),
+            "high": _rows(z, band(1), dims),
+        }
+    )
+
+
+def cvar(z: xr.DataArray, alpha: float, tail: str = "upper") -> xr.DataArray:
+    """Return CVaR: the mean of the best (1 - alpha) share of outcomes.
+
+    Parameters
+    ----------
+    z
+        Outcomes, with the dim ``trial``; NaN are left out.
+    alpha
+        Share of trials: those left out of the upper tail, or those that make up the lower one.
+    tail
+        ``"upper"`` for the largest (1 - alpha) share, ``"lower"`` for the smallest alpha share.
+
+    Examples
+    --------
+    >>> z = xr.DataArray([1.0, 2.0, 3.0, 4.0, np.nan], dims="trial")
+    >>> float(cvar(z, 0.5)), float(cvar(z, 0.5, tail="lower"))
+    (3.5, 1.5)
+    """
+    return _rows(z, lambda row: _cvar(row, alpha, tail), {})
+
+
+def _cvar(x: np.ndarray, alpha: float, tail: str) -> np.ndarray:
+    if tail not in ("upper", "lower"):
+        msg = f"tail is {tail!r}; expected 'upper' or 'lower'"
+        raise ValueError(msg)
+    return (stats.cvar_upper if tail == "upper" else stats.cvar_lower)(x, alpha)
+
+
+def cvar_error(
+    z: xr.DataArray, alpha: float, tail: str = "upper", *, seed: int = 0, resamples: int = 1000
+) -> xr.DataArray:
+    """Return the bootstrap standard error of `cvar`.
+
+    Examples
+    --------
+    >>> z = xr.DataArray(np.random.default_rng(0).normal(size=400), dims="trial")
+    >>> 0.03 < float(cvar_error(z, 0.5)) < 0.06
+    True
+    """
+    return _rows(
+        z,
+        lambda row: stats.bootstrap(
+            row, lambda x: _cvar(x, alpha, tail), np.random.default_rng(seed), resamples
+        )[0],
+        {},
+    )
+
+
+def threshold_area(z: xr.DataArray, threshold: float) -> xr.DataArray:
+    """Return E[Z; Z >= threshold]: the mean of outcomes with all lower ones counted as 0.
+
+    Examples
+    --------
+    >>> z = xr.DataArray([1.0, 2.0, 3.0, 4.0], dims="trial")
+    >>> float(threshold_area(z, 3.0))
+    1.75
+    """
+    return _rows(z, lambda row: stats.threshold_area(row, threshold), {})
