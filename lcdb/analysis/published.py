@@ -23,7 +23,7 @@ __all__ = ["Results", "read_results", "results_profile"]
 
 
 class Results(NamedTuple):
-    """What is published of one method: a value for each problem, in the same order for all."""
+    """What is published of one algorithm: a value for each problem, in the same order for all."""
 
     mean: np.ndarray
     #: With ddof 1, over trials.
@@ -109,7 +109,7 @@ def results_profile(
     Returns
     -------
     xarray.DataArray
-        Share of problems, with dims ``method`` and ``tau``, for `lcdb.plot.profile`.
+        Share of problems, with dims ``algorithm`` and ``tau``, for `lcdb.plot.profile`.
 
     Examples
     --------
@@ -134,4 +134,4 @@ def results_profile(
     else:
         msg = f"kind is {kind!r} to {direction}; expected welch, gap, or ratio with 'minimize'"
         raise LabelError(msg)
-    return profile_of_distances(distance, {"method": list(results)}, tau, kind)
+    return profile_of_distances(distance, {"algorithm": list(results)}, tau, kind)
