@@ -12,6 +12,7 @@ from lcdb.plot.figures import (
     quantile_curves,
     rejection_map,
 )
+from lcdb.plot.lifetimes import learning_curves, lifetime_returns
 from lcdb.plot.style import colour_of
 from lcdb.plot.turan2026 import FIGURES, draw
 
@@ -23,6 +24,8 @@ __all__ = [
     "distributions",
     "draw",
     "inverse_cdf",
+    "learning_curves",
+    "lifetime_returns",
     "non_gaussian_share",
     "profile",
     "quantile_curves",

@@ -152,7 +152,7 @@ def _dse() -> Experiment:
 
 
 def _pendulum() -> Experiment:
-    critic = ("actor_critic",)
+    critic = ("actor_critic", "actor_critic_fixed")
     reruns = ("ppo_p01", "ppo_p50", "ppo_p95", "ppo_p99")
     ppo = ("ppo", *reruns)
     labels = {"algorithm": (*critic, *ppo)}
@@ -170,8 +170,8 @@ def _pendulum() -> Experiment:
     add("actor_step", "float64", "step size of the actor", only=critic)
     add("critic_step", "float64", "step size of the critic", only=critic)
     add("trace_decay", "float64", "lambda of the traces", only=critic)
-    add("critic_independent_order", "int8", "independent order of its basis", -1, only=critic)
-    add("critic_dependent_order", "int8", "dependent order of its basis", -1, only=critic)
+    add("critic_independent_order", "int8", "independent order of the critic's basis", -1)
+    add("critic_dependent_order", "int8", "dependent order of the critic's basis", -1)
     add("learning_rate", "float64", "rate of Adam", only=ppo)
     add("gae_lambda", "float64", "lambda of the advantages", only=ppo)
     add("segment_steps", "int32", "steps per segment", -1, only=ppo)

@@ -1,0 +1,102 @@
+"""Figures of agents' lifetimes: how they learn, and how their returns are distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from lcdb.errors import LabelError
+from lcdb.plot.figures import inverse_cdf
+from lcdb.plot.style import colour_of, label_ends, line_style_of, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["learning_curves", "lifetime_returns"]
+
+
+def learning_curves(
+    returns: xr.DataArray, window: int = 1, band: bool = True, ax: Axes | None = None
+) -> Axes:
+    """Draw the mean return against the episode, with ± sd over trials as a band.
+
+    Parameters
+    ----------
+    returns
+        ``episode_return`` of a cube: dims ``trial`` and ``episode``, and ``algorithm`` for several.
+    window
+        Episodes that are averaged, so that lines can be told apart.
+    band
+        Whether to draw the bands.
+    ax
+        Where; new axes unless given.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> returns = xr.DataArray(rng.normal(size=(2, 9, 30)), {"algorithm": ["actor_critic", "ppo"]},
+    ...                        ("algorithm", "trial", "episode"))
+    >>> learning_curves(returns, window=3).get_ylabel()
+    'return of an episode'
+    """
+    missing = {"trial", "episode"} - {str(dim) for dim in returns.dims}
+    if missing:
+        msg = f"the array lacks the dims {', '.join(sorted(missing))}; expected episode_return"
+        raise LabelError(msg)
+    ax = new_axes(ax)
+    ends = []
+    for name, part in _by_algorithm(returns):
+        rows = part.dropna("trial", how="all").transpose("trial", "episode").values.astype(float)
+        whole = rows.shape[1] // window * window
+        if not rows.size or not whole:
+            continue
+        smooth = rows[:, :whole].reshape(len(rows), -1, window).mean(axis=2)
+        episode = (np.arange(smooth.shape[1]) + 1) * window
+        mean, spread = smooth.mean(axis=0), smooth.std(axis=0)
+        look: dict[str, Any] = {"color": colour_of(name), "linestyle": line_style_of(name)}
+        ax.plot(episode, mean, label=name, linewidth=1.4, **look)
+        if band:
+            ax.fill_between(
+                episode, mean - spread, mean + spread, color=look["color"], alpha=0.15, linewidth=0
+            )
+        ends.append((name, episode[-1], mean[-1]))
+    ax.set(xlabel="episode", ylabel="return of an episode")
+    label_ends(ax, ends)
+    return ax
+
+
+def lifetime_returns(
+    means: Mapping[str, np.ndarray], confidence: float | None = 0.95, ax: Axes | None = None
+) -> Axes:
+    """Draw inverse CDFs of the mean return of a lifetime, one per algorithm.
+
+    Parameters
+    ----------
+    means
+        By name, such as `lcdb.tables.lifetime_means` returns them.
+    confidence
+        Of the bands; None for none.
+    ax
+        Where; new axes unless given.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> lifetime_returns({"PPO": rng.normal(size=50)}).get_ylabel()
+    'mean return of a lifetime'
+    """
+    # No step is worth less than -1 - (3 pi)**2 / 100, or more than 1.
+    worst = -2000.0 * (1.0 + (3.0 * np.pi) ** 2 / 100.0)
+    ax = inverse_cdf(means, confidence, (worst, 2000.0), ax)
+    ax.set(ylabel="mean return of a lifetime")
+    return ax
+
+
+def _by_algorithm(returns: xr.DataArray) -> list[tuple[str, xr.DataArray]]:
+    if "algorithm" not in returns.dims:
+        return [(str(returns.coords["algorithm"].item()) if "algorithm" in returns.coords
+                 else "return", returns)]  # fmt: skip
+    return [(str(name), returns.sel(algorithm=name)) for name in returns["algorithm"].values]

@@ -1,0 +1,135 @@
+"""The pendulum's numbers in Jordan, Cohen and Thomas 2018: Table 2, and the reruns of Appendix C.
+
+The paper does not say how many episodes its lifetimes have. Ours are cut at several lengths: a
+shorter lifetime is the beginning of a longer one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from lcdb import stats
+from lcdb.tables.rows import Row, Table
+
+__all__ = ["LENGTHS", "lifetime_means", "table_2", "table_of_reruns"]
+
+#: Episodes of a lifetime at which Table 2 is shown.
+LENGTHS = (100, 130, 200, 500, 1000)
+_NAMES = {"actor_critic": "Actor-Critic", "ppo": "PPO"}
+_STATISTICS = {
+    "mean": lambda z: z.mean(axis=-1),
+    "cvar_0.5": lambda z: stats.cvar_upper(z, 0.5),
+}
+_RESAMPLES = 400
+
+
+def lifetime_means(cube: xr.Dataset, algorithm: str, episodes: int) -> np.ndarray:
+    """Return the mean return over the first episodes of every lifetime that was computed.
+
+    Parameters
+    ----------
+    cube
+        The cube of the pendulum.
+    algorithm
+        A label of its dim ``algorithm``.
+    episodes
+        How many; none is returned where lifetimes are shorter.
+
+    Examples
+    --------
+    >>> returns = xr.DataArray([[[1.0, 3.0], [5.0, 5.0], [np.nan, np.nan]]],
+    ...                        {"algorithm": ["ppo"]}, ("algorithm", "trial", "episode"))
+    >>> lifetime_means(returns.to_dataset(name="episode_return"), "ppo", 2).tolist()
+    [2.0, 5.0]
+    """
+    if algorithm not in cube["algorithm"].values or cube.sizes["episode"] < episodes:
+        return np.empty(0)
+    returns = cube["episode_return"].sel(algorithm=algorithm).isel(episode=slice(episodes))
+    means = returns.transpose("trial", "episode").values.mean(axis=1, dtype=np.float64)
+    return means[np.isfinite(means)]
+
+
+def table_2(cube: xr.Dataset | None, printed: Mapping[str, Any]) -> Table:
+    """Return Table 2: mean and CVaR_0.5 of the mean return, published beside ours.
+
+    Parameters
+    ----------
+    cube
+        The cube of the pendulum; None if the database has none.
+    printed
+        ``table_2`` of the published numbers.
+    """
+    rows = []
+    for algorithm, name in _NAMES.items():
+        for episodes in LENGTHS:
+            means = np.empty(0) if cube is None else lifetime_means(cube, algorithm, episodes)
+            for statistic, function in _STATISTICS.items():
+                row = f"{name}, {episodes} episodes"
+                rows.append(_row(row, statistic, printed[algorithm][statistic], means, function))
+    return Table(
+        name="table_2",
+        title="Table 2: mean return of a lifetime on the pendulum",
+        rows=tuple(rows),
+        digits=1,
+        note="The paper prints one number per algorithm and leaves the length of a lifetime open.",
+    )
+
+
+def _row(name: str, statistic: str, published: float | None, z: np.ndarray, function: Any) -> Row:
+    if len(z) < 2:
+        return Row(name, statistic, published, None)
+    rng = np.random.default_rng(0)  # the same table from the same database
+    error, _, _ = stats.bootstrap(z, function, rng, _RESAMPLES)
+    beside: dict[str, float | None] = {"standard error": float(error)}
+    return Row(name, statistic, published, float(function(z)), len(z), beside=beside)
+
+
+def table_of_reruns(cube: xr.Dataset | None) -> Table:
+    """Return Appendix C: trials at some percentiles, and what their hyper-parameters give again.
+
+    A trial was selected for its return; its reruns were not, so their mean is nearer the middle.
+    """
+    rows = []
+    for label, asked in _reruns(cube).items():
+        assert cube is not None
+        episodes = cube.sizes["episode"]
+        again = lifetime_means(cube, label, episodes)
+        first = cube["episode_return"].sel(algorithm=asked["algorithm"], trial=asked["trial"])
+        name = f"{_NAMES[asked['algorithm']]}, percentile {asked['percentile']}"
+        rows.append(Row(name, "selected trial", None, float(first.mean(dtype=np.float64)), 1))
+        if len(again) < 2:
+            rows.append(Row(name, "reruns", None, None))
+            continue
+        low, high = np.quantile(again, [0.05, 0.95])
+        rows.append(
+            Row(
+                name, "reruns", None, float(again.mean()), len(again),
+                beside={
+                    "standard error": float(again.std(ddof=1) / np.sqrt(len(again))),
+                    "5 % quantile": float(low),
+                    "95 % quantile": float(high),
+                },
+                ours_sd=float(again.std(ddof=1)),
+            )
+        )  # fmt: skip
+    return Table(
+        name="appendix_c",
+        title="Appendix C: selected trials of PPO, and their hyper-parameters run again",
+        rows=tuple(rows),
+        digits=1,
+        note="Figures without numbers in the paper; mean (SD) of the mean return of a lifetime.",
+    )
+
+
+def _reruns(cube: xr.Dataset | None) -> dict[str, dict[str, Any]]:
+    """Return the parameters of the parts that run a trial again, by label."""
+    if cube is None:
+        return {}
+    texts = zip(cube["algorithm"].values, cube["params"].values, strict=True)
+    found = {str(label): json.loads(str(text) or "{}") for label, text in texts}
+    return {label: asked for label, asked in found.items() if "trial" in asked}

@@ -1,0 +1,98 @@
+"""Table 2 and Appendix C of Jordan, Cohen and Thomas 2018, and figures of lifetimes."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import matplotlib
+import numpy as np
+import pytest
+import xarray as xr
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+
+from lcdb import plot, stats
+from lcdb.errors import LabelError
+from lcdb.tables import render
+from lcdb.tables.lifetimes import LENGTHS, lifetime_means, table_2, table_of_reruns
+
+PRINTED = json.loads((files("lcdb.data") / "published" / "jordan2018.json").read_text())["table_2"]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def cube():
+    """Made-up lifetimes: 60 trials of Actor-Critic, 40 of PPO, 30 reruns of its trial 7."""
+    rng = np.random.default_rng(1)
+    returns = rng.normal(-300.0, 400.0, (3, 60, 200)) + rng.normal(0.0, 500.0, (3, 60, 1))
+    for place, trials in enumerate((60, 40, 30)):
+        returns[place, trials:] = np.nan
+    asked = {"algorithm": "ppo", "percentile": 50, "trial": 7}
+    return xr.Dataset(
+        {
+            "episode_return": (("algorithm", "trial", "episode"), returns.astype(np.float32)),
+            "params": ("algorithm", np.array(["{}", "{}", json.dumps(asked)])),
+        },
+        {"algorithm": ["actor_critic", "ppo", "ppo_p50"], "trial": np.arange(60)},
+    )
+
+
+def test_table_2_shows_each_length_beside_what_is_printed(cube):
+    table = table_2(cube, PRINTED)
+    assert len(table.rows) == 2 * len(LENGTHS) * 2
+    rows = {(row.row, row.metric): row for row in table.rows}
+    values = cube["episode_return"].sel(algorithm="ppo").values[:40, :130].astype(float)
+    row = rows["PPO, 130 episodes", "cvar_0.5"]
+    assert row.ours == pytest.approx(np.sort(values.mean(axis=1))[20:].mean())
+    assert row.published == 363.8 and row.cells == 40
+    assert rows["Actor-Critic, 200 episodes", "mean"].published == 388.3
+    assert rows["Actor-Critic, 500 episodes", "mean"].ours is None  # lifetimes are shorter
+    mean = rows["PPO, 200 episodes", "mean"]
+    means = lifetime_means(cube, "ppo", 200)
+    assert mean.beside["standard error"] == pytest.approx(means.std() / np.sqrt(40), rel=0.15)
+
+
+def test_a_database_without_lifetimes_has_an_empty_table():
+    assert all(row.ours is None for row in table_2(None, PRINTED).rows)
+    assert table_of_reruns(None).rows == ()
+
+
+def test_reruns_stand_beside_the_trial_that_was_selected(cube):
+    selected, again = table_of_reruns(cube).rows
+    first = cube["episode_return"].sel(algorithm="ppo", trial=7).values.astype(float)
+    assert selected.ours == pytest.approx(first.mean())
+    means = lifetime_means(cube, "ppo_p50", 200)
+    assert again.ours == pytest.approx(means.mean())
+    assert again.ours_sd == pytest.approx(means.std(ddof=1))
+    assert again.beside["5 % quantile"] == pytest.approx(np.quantile(means, 0.05))
+    assert "percentile 50" in render([table_of_reruns(cube)], "markdown")
+
+
+def test_learning_curves_draw_mean_and_spread(cube):
+    returns = cube["episode_return"]
+    ax = plot.learning_curves(returns, window=10)
+    lines = {line.get_label(): line for line in ax.lines}
+    expected = returns.sel(algorithm="ppo").values[:40].reshape(40, 20, 10).mean(axis=2)
+    np.testing.assert_allclose(lines["ppo"].get_ydata(), expected.mean(axis=0), rtol=1e-4)
+    assert lines["ppo"].get_xdata().tolist() == list(range(10, 201, 10))
+    assert len(ax.collections) == 3
+    single = plot.learning_curves(returns.sel(algorithm="ppo"), band=False)
+    assert not single.collections
+    with pytest.raises(LabelError, match="lacks the dims trial"):
+        plot.learning_curves(returns.mean("trial"))
+
+
+def test_returns_of_lifetimes_are_drawn_with_bands(cube):
+    means = {name: lifetime_means(cube, name, 200) for name in ("actor_critic", "ppo")}
+    ax = plot.lifetime_returns(means)
+    drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
+    p = np.linspace(0, 1, 1001)
+    np.testing.assert_array_equal(drawn["ppo"], stats.inverse_cdf(means["ppo"], p))
+    assert len(ax.collections) == 2
