@@ -19,16 +19,29 @@ def built(*command):
 
 
 def test_killed_resumed_and_grown_cubes_have_the_same_bytes(tmp_path):
-    one, two = tmp_path / "one", tmp_path / "two"
-    again = ("--appendix-c", "--reruns", 4)
-    killed = start(*arguments(two, 2, 40))
-    wait_until(lambda: any(two.glob("blocks/*/n*.h5")) or killed.poll() is not None)
+    straight, broken = tmp_path / "straight", tmp_path / "broken"
+    appendix = ("--appendix-c", "--reruns", 4)
+    killed = start(*arguments(broken, 2, 24, "--algorithm", "ppo"))
+    wait_until(lambda: any(broken.glob("blocks/*/*.block")) or killed.poll() is not None)
     assert all_gone(kill(killed))
-    built(*arguments(two, 2, 40, *again))
-    built(*arguments(one, 1, 9, "--algorithm", "actor_critic"))
-    built(*arguments(one, 1, 40, *again))
-    cubes = [(root / "cubes" / "pendulum.nc").read_bytes() for root in (one, two)]
+    built(*arguments(broken, 2, 40, *appendix))
+    built(*arguments(straight, 1, 40, *appendix))
+    cubes = [(root / "cubes" / "pendulum.nc").read_bytes() for root in (straight, broken)]
     assert len({hashlib.sha256(cube).hexdigest() for cube in cubes}) == 1
-    code, out, err = lcdb("status", one, "--json")
+    code, out, err = lcdb("status", broken, "--json")
     assert code == 0, err
-    assert json.loads(out)["totals"]["complete"] == 6
+    found = {part["algorithm"]: part for part in json.loads(out)["parts"]}
+    assert {part["status"] for part in found.values()} == {"complete"}
+    assert {name: part["trials"] for name, part in found.items()} == {
+        "actor_critic": 40,
+        "ppo": 40,
+        **dict.fromkeys(["ppo_p01", "ppo_p50", "ppo_p95", "ppo_p99"], 4),
+    }
+
+
+def test_options_of_other_builds_are_refused(tmp_path):
+    code, _, err = lcdb("build", "pendulum", "--out", tmp_path / "x", "--task", "moons")
+    assert code == 1 and "--task means nothing for 'lcdb build pendulum'" in err
+    code, _, err = lcdb("build", "pendulum", "--out", tmp_path / "x", "--algorithm", "pppo")
+    assert code == 1 and "Did you mean 'ppo'?" in err
+    assert not (tmp_path / "x").exists()

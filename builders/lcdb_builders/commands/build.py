@@ -24,7 +24,7 @@ TIMEOUT = 3600.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lcdb build`."""
-    what = "a TOML file, the name of a shipped plan, or an experiment: dse"
+    what = "a TOML file, the name of a shipped plan, or an experiment: dse, pendulum"
     parser.add_argument("plan", metavar="PLAN", help=what)
     parser.add_argument("--out", metavar="DIR", required=True, help="the database directory")
     where = parser.add_argument_group("where to compute (default: all CPUs of this machine)")

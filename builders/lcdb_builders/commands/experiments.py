@@ -12,32 +12,47 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS", "build_experiment", "check_options", "configure"]
 
-#: Options that an experiment has and a plan has not, and those that it has not.
-OPTIONS = {"dse": ("trials", "seed", "mode", "task", "data_home")}
-_NOT_FOR = ("dataset", "repetitions", "allow_import")
+#: Options of each experiment.
+OPTIONS = {
+    "dse": ("trials", "seed", "learner", "mode", "task", "data_home", "offline"),
+    "pendulum": ("trials", "seed", "algorithm", "episodes", "appendix_c", "reruns"),
+}
+_OF_PLANS = ("dataset", "learner", "repetitions", "allow_import", "offline")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of experiments."""
+    both = parser.add_argument_group("for 'lcdb build dse' and 'lcdb build pendulum'")
+    both.add_argument("--trials", type=int, metavar="N", help="of each part (default: 2000)")
+    both.add_argument("--seed", type=int, metavar="SEED", help="the master seed")
     group = parser.add_argument_group("for 'lcdb build dse' (those of a list may be repeated)")
-    group.add_argument("--trials", type=int, metavar="N", help="of each part (default: 2000)")
-    group.add_argument("--seed", type=int, metavar="SEED", help="the master seed")
     group.add_argument("--mode", action="append", metavar="NAME", help="random or tuned")
     group.add_argument(
         "--task", action="append", metavar="NAME",
         help="moons, circles, linear, faces, or the further task digits",
     )  # fmt: skip
     group.add_argument("--data-home", metavar="DIR", help="scikit-learn's data folder, for faces")
+    group = parser.add_argument_group("for 'lcdb build pendulum'")
+    group.add_argument(
+        "--algorithm", action="append", metavar="NAME",
+        help="actor_critic, ppo (default: both), or the variant actor_critic_fixed; may be "
+        "repeated",
+    )  # fmt: skip
+    group.add_argument("--episodes", type=int, metavar="N", help="of a lifetime (default: 1000)")
+    group.add_argument(
+        "--appendix-c", action="store_true",
+        help="also run the trials of ppo at the 1st, 50th, 95th and 99th percentile again",
+    )  # fmt: skip
+    group.add_argument("--reruns", type=int, metavar="N", help="how often (default: 1000)")
 
 
 def check_options(arguments: argparse.Namespace) -> None:
     """Raise where an option is given that means nothing for what is to be built."""
     name = arguments.plan
-    mine = OPTIONS.get(name, ())
-    wrong = [o for options in OPTIONS.values() for o in options if o not in mine]
-    wrong += _NOT_FOR if name in OPTIONS else []
-    for option in wrong:
-        if getattr(arguments, option) not in (None, False):
+    mine = OPTIONS.get(name, _OF_PLANS)
+    every = dict.fromkeys(o for options in (_OF_PLANS, *OPTIONS.values()) for o in options)
+    for option in every:
+        if option not in mine and getattr(arguments, option) not in (None, False):
             msg = (
                 f"--{option.replace('_', '-')} means nothing for 'lcdb build {name}'; leave it out"
             )
@@ -48,16 +63,35 @@ def build_experiment(
     arguments: argparse.Namespace, **options: Any
 ) -> tuple[Report, dict[str, str]]:
     """Build an experiment; return what was done, and what is missing and why."""
-    from lcdb_builders.dse.build import SEED, TRIALS, build_dse
+    if arguments.trials is not None:
+        options["trials"] = arguments.trials
+    if arguments.seed is not None:
+        options["seed"] = arguments.seed
+    if arguments.plan == "pendulum":
+        return _build_pendulum(arguments, **options), {}
+    from lcdb_builders.dse.build import build_dse
 
     return build_dse(
         arguments.out,
         tasks=arguments.task,
         learners=arguments.learner,
         modes=arguments.mode,
-        trials=TRIALS if arguments.trials is None else arguments.trials,
-        seed=SEED if arguments.seed is None else arguments.seed,
         data_home=arguments.data_home,
         offline=arguments.offline,
+        **options,
+    )
+
+
+def _build_pendulum(arguments: argparse.Namespace, **options: Any) -> Report:
+    from lcdb_builders.pendulum.build import build_pendulum
+
+    if arguments.episodes is not None:
+        options["episodes"] = arguments.episodes
+    if arguments.reruns is not None:
+        options["reruns"] = arguments.reruns
+    return build_pendulum(
+        arguments.out,
+        algorithms=arguments.algorithm,
+        appendix_c=arguments.appendix_c,
         **options,
     )
