@@ -35,6 +35,9 @@ COMPARISONS = (
     Comparison("QDC"),
     Comparison("NNC"),
     Comparison("NNC", (1, 2, 3, 4, 1000)),
+    Comparison("DT", largest=300),
+    Comparison("RFOR", (1, 2, 5, 9, 14), largest=300),
+    Comparison("ADAB", (1, 3, 8, 20, 40), largest=300),
 )
 
 

@@ -74,7 +74,7 @@ def _make_bins(w, sample):
     return free
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _cut(w, ranks, order, free, m, most):
     """Cut a feature's order into bins of about equally many rows; ``w.room`` is bin by rank."""
     bin_ = free - 1
@@ -399,7 +399,7 @@ def boost(sample, n, stumps, words, w, found):
     return stumps
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _shrink(w, sample, weight):
     """Divide all weights until they are within their bound; returns the weight of all."""
     while weight > np.int64(1) << TOTAL:

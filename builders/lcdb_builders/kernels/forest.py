@@ -1,18 +1,44 @@
-"""Single trees and random forests on one training set."""
+"""Single trees and random forests on one training set.
+
+Tree t of a forest has random words of its own, so a forest is the head of every larger one: trees
+can be added to the votes of those before.
+"""
 
 from __future__ import annotations
+
+from collections import namedtuple
 
 import numpy as np
 
 from lcdb_builders.kernels.branching import draw
 from lcdb_builders.kernels.jit import kernel
 from lcdb_builders.kernels.streams import philox
-from lcdb_builders.kernels.trees import grow
+from lcdb_builders.kernels.trees import grove, grow
 
-__all__ = ["grow_forest", "grow_tree"]
+__all__ = ["Cell", "Stand", "add_trees", "grow_tree", "stand"]
+
+#: The random stream of a cell: its key, and the cell's n and repetition.
+Cell = namedtuple("Cell", ["key0", "key1", "n", "repetition"])
+
+#: Workspace: that of one tree, `grove`; its `rows` and where each class begins in them, `segments`;
+#: how often a forest's tree counts each number, `bag`; `tests` (columns,), test rows, which
+#: growing brings into the order of the leaves.
+Stand = namedtuple("Stand", ["grove", "rows", "segments", "bag", "tests"])
 
 
-@kernel(inline=True, borrow=True)
+@kernel
+def stand(rows, tests, features, classes):
+    """Return the workspace for training sets and test sets of at most these sizes."""
+    return Stand(
+        grove(rows, tests, features, classes),
+        np.empty(rows + 1, np.uint32),
+        np.empty(classes + 1, np.int64),
+        np.empty(rows + 1, np.uint32),
+        np.empty(tests, np.uint16),
+    )
+
+
+@kernel(glue=True, borrow=True)
 def _list_rows(sample, counts, rows, segments):
     """List the numbers that count at least once, by class, with their counts."""
     classes = len(segments) - 1
@@ -27,40 +53,46 @@ def _list_rows(sample, counts, rows, segments):
 
 
 @kernel(borrow=True)
-def grow_tree(sample, tests, n_tests, codes, values, g, rows, segments, leaf, features, word):
-    """Grow a tree on all rows of a sample; returns the number of leaves.
+def grow_tree(sample, cell, columns, codes, values, s, leaf):
+    """Grow a tree on all rows of a sample; returns the number of leaves, ``s.grove.leaves``.
 
     Parameters
     ----------
-    sample
-        The training set.
-    tests, n_tests, codes, values, g
-        As for `grow`.
-    rows, segments
-        Workspace.
-    leaf, features
-        Least weight of a leaf, and features that a node visits.
-    word
-        The root's random word.
+    sample, cell
+        The training set, for which `s.grove` is prepared, and its random stream.
+    columns
+        Test rows.
+    codes, values
+        (d, all columns) codes, and (d, levels) values of codes.
+    s
+        Workspace; the leaves are runs of its `tests`.
+    leaf
+        Least weight of a leaf.
     """
-    _list_rows(sample, sample.packed, rows, segments)
-    return grow(sample, rows, segments, tests, n_tests, codes, values, g, leaf, features, word)
+    for i in range(np.uint64(len(columns))):
+        s.tests[i] = columns[i]
+    word = philox(cell.key0, cell.key1, 0, cell.n, cell.repetition, 0)[0]
+    _list_rows(sample, sample.packed, s.rows, s.segments)
+    count, visits = len(columns), len(codes)
+    return grow(
+        sample, s.rows, s.segments, s.tests, count, codes, values, s.grove, leaf, visits, word
+    )
 
 
 @kernel(inline=True, borrow=True)
-def _draw_bag(sample, n, key0, key1, repetition, lane, bag):
-    """Draw n rows with replacement, two a word; returns the root's word, the first of the lane."""
+def _draw_bag(sample, size, cell, lane, bag):
+    """Draw rows with replacement, two a word; returns the root's word, the first of the lane."""
     for i in range(np.uint64(sample.size[0])):
         bag[i] = 0
-    words = philox(key0, key1, 0, n, repetition, lane)
+    words = philox(cell.key0, cell.key1, 0, cell.n, cell.repetition, lane)
     root = words[0]
-    for q in range((n + 1) // 2):
+    for q in range((size + 1) // 2):
         if (q + 1) % 4 == 0:
-            words = philox(key0, key1, (q + 1) // 4, n, repetition, lane)
-        position, left = draw(words[(q + 1) % 4], n)
+            words = philox(cell.key0, cell.key1, (q + 1) // 4, cell.n, cell.repetition, lane)
+        position, left = draw(words[(q + 1) % 4], size)
         bag[sample.positions[position]] += np.uint32(1)
-        if 2 * q + 1 < n:
-            position, left = draw(left, n)
+        if 2 * q + 1 < size:
+            position, left = draw(left, size)
             bag[sample.positions[position]] += np.uint32(1)
     return root
 
@@ -82,55 +114,33 @@ def _vote(leaves, count, tests, votes):
 
 
 @kernel(borrow=True)
-def grow_forest(
-    sample,
-    n,
-    trees,
-    key0,
-    key1,
-    repetition,
-    columns,
-    tests,
-    codes,
-    values,
-    g,
-    rows,
-    segments,
-    bag,
-    leaf,
-    features,
-    votes,
-):
-    """Sum up the leaf shares of all trees for each test row.
+def add_trees(sample, size, cell, first, stop, columns, codes, values, s, leaf, visits, votes):
+    """Add the leaf shares of the trees first..stop-1 to the votes of each test row.
 
     Parameters
     ----------
-    sample, n
-        The training set and its number of rows, copies counted.
-    trees
-        Number of trees.
-    key0, key1, repetition
-        Key and repetition of the cell's random stream.
-    columns
-        Test rows.
-    tests, codes, values, g
-        As for `grow`; ``tests`` is overwritten.
-    rows, segments, bag
-        Workspace.
-    leaf, features
-        Least weight of a leaf, and features that a node visits.
+    sample, cell, columns, codes, values, s, leaf
+        As for `grow_tree`.
+    size
+        Number of rows of the training set, copies counted.
+    first, stop
+        Which trees; with 0 the votes begin.
+    visits
+        Features that a node visits.
     votes
-        (columns of `codes`, K) float64; rows of test rows are filled.
+        (columns of `codes`, K) float64, of which those of test rows are used.
     """
-    for i in range(np.uint64(len(columns))):
-        for k in range(votes.shape[1]):
-            votes[columns[i], k] = 0.0
-    for lane in range(trees):
-        root = _draw_bag(sample, n, key0, key1, repetition, lane, bag)
-        _list_rows(sample, bag, rows, segments)
+    if first == 0:
         for i in range(np.uint64(len(columns))):
-            tests[i] = columns[i]
-        count = grow(
-            sample, rows, segments, tests, len(columns), codes, values, g, leaf, features, root
+            for k in range(votes.shape[1]):
+                votes[columns[i], k] = 0.0
+    for lane in range(first, stop):
+        root = _draw_bag(sample, size, cell, lane, s.bag)
+        _list_rows(sample, s.bag, s.rows, s.segments)
+        for i in range(np.uint64(len(columns))):
+            s.tests[i] = columns[i]
+        count = len(columns)
+        leaves = grow(
+            sample, s.rows, s.segments, s.tests, count, codes, values, s.grove, leaf, visits, root
         )
-        _vote(g.leaves, count, tests, votes)
+        _vote(s.grove.leaves, leaves, s.tests, votes)

@@ -112,7 +112,7 @@ def release(s):
         s.counts[s.groups[i]] = 0
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _number(s, coded, classes):
     """Give numbers to groups, class by class, in ascending order within each."""
     for k in range(classes + 1):
@@ -146,7 +146,7 @@ def _number(s, coded, classes):
     return s.starts[classes]
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _rank(s, codes, f, m):
     """Rank a feature's codes among those that the sample has."""
     ranks, code_of = s.ranks[f], s.code_of[f]

@@ -109,7 +109,7 @@ def nothing(code):
     return Split(np.int64(0), np.int64(1), np.float32(0.0), code)
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _exactly(left, left_squares, right_squares, limits, total, near, best, w):
     """Return the better of `best` and the best of the candidates in `near`, by fractions."""
     store(as_integer(left), w.left, 0)
@@ -183,7 +183,7 @@ def is_perfect(split, total):
     return split.numerator == total * split.denominator
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def split_at(w, limits, blocks, segments, weights, total, leaf, floor):
     """Return the best split with a code among the limits.
 
@@ -265,7 +265,7 @@ def split_in_order(
     return best
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _count_two_classes(w, second, ranks, weights):
     """Go through the set bits, clear them, and count both classes up to each row."""
     i, left, ones = np.uint64(0), np.uint64(0), np.uint64(0)
@@ -290,7 +290,7 @@ def _count_two_classes(w, second, ranks, weights):
         w.right_squares[j] = b0 * b0 + b1 * b1
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _count_classes(w, packed, ranks, weights):
     """Do the same for any number of classes, keeping sums of squares up to date."""
     whole = np.int64(0)

@@ -102,7 +102,7 @@ def prepare(sample, g):
                 sort(sample, f, g.test_room, g.places[f], g.room)
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _split(f, sample, rows, first, stop, g, total, leaf, floor):
     """Return the best split of a node by one feature."""
     w = g.bench
@@ -135,7 +135,7 @@ def _split(f, sample, rows, first, stop, g, total, leaf, floor):
     return split_at(w, limits, blocks, g.local_segments, g.node_weights, total, leaf, floor)
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _choose(sample, rows, first, stop, g, total, leaf, visits, word):
     """Return feature and rank of a node's split; feature -1 if there is none."""
     d = len(g.order)
@@ -188,7 +188,7 @@ def _part_class(rows, first, stop, x, z, ranks, limit, high, room):
     return x, z, weight, high
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _part_rows(sample, rows, g, f, low, left, right):
     """Part a node's rows into two waiting nodes; returns the least rank on the right."""
     classes = len(g.node_weights)
@@ -210,7 +210,7 @@ def _part_rows(sample, rows, g, f, low, left, right):
     return np.int64(high)
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _take_node(g, at):
     """Take a waiting node in hand; returns its weight, and that of its heaviest class."""
     classes = len(g.node_weights)

@@ -54,7 +54,7 @@ def twig(features, classes):
     )
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _take(t, rows, segments, classes):
     """Give every row a lane."""
     first = segments[0]
@@ -70,7 +70,7 @@ def _take(t, rows, segments, classes):
         t.held[f] = False
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _gather(t, f, codes, rows, first, m):
     """Put a feature's codes into its lanes; lanes without a row get the largest code."""
     at = np.uint64(f * LANES)
@@ -81,7 +81,7 @@ def _gather(t, f, codes, rows, first, m):
     t.held[f] = True
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _split(t, f, bits, weights, classes, weight, leaf, floor, w):
     """Return the best split of a node by one feature."""
     limits = load(t.codes, f * LANES)
@@ -104,7 +104,7 @@ def _split(t, f, bits, weights, classes, weight, leaf, floor, w):
     return best_of(left, left_squares, right_squares, limits, weight, leaf, floor, best, w)
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def _choose(t, bits, weights, classes, ranks, rows, first, m, weight, leaf, visits, word, g):
     """Return feature, code, and whether both children are pure; feature -1 if there is none."""
     d = len(g.order)

@@ -8,14 +8,14 @@ import numpy as np
 
 from lcdb_builders.kernels.jit import kernel
 
-__all__ = ["count_votes", "probabilities", "threshold_code"]
+__all__ = ["add_votes", "find_thresholds", "probabilities", "threshold_code"]
 
 # Columns whose votes are kept at hand.
 CHUNK = 512
 TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14, -1, -1))
 
 
-@kernel(inline=True, borrow=True)
+@kernel(glue=True, borrow=True)
 def threshold_code(low, high, values):
     """Return the largest code whose value is at most the midpoint of two codes' values."""
     a, b = values[low], values[high]
@@ -32,39 +32,46 @@ def threshold_code(low, high, values):
 
 
 @kernel(borrow=True)
-def count_votes(found, stumps, codes, values, votes):
-    """Add up the votes of each column for each class.
+def find_thresholds(found, stumps, values):
+    """Make ``found.low`` the last code on the left of each stump; (d, levels) values of codes."""
+    for t in range(stumps):
+        f = found.feature[t]
+        if f >= 0:
+            found.low[t] = threshold_code(found.low[t], found.high[t], values[f])
+
+
+@kernel(borrow=True)
+def add_votes(found, first, stop, codes, votes):
+    """Add the votes of the stumps first..stop-1 to those of each column.
 
     Parameters
     ----------
-    found, stumps
-        An ensemble and its number of stumps; ``found.low`` becomes the last code on the left.
+    found
+        An ensemble with its thresholds.
+    first, stop
+        Which stumps; with 0 the votes begin.
     codes
         (d, columns) uint16.
-    values
-        (d, levels) values of codes.
     votes
-        (K, columns) int64, filled.
+        (K, at least as many columns) int64.
 
     Returns
     -------
     int
-        The sum of all votes.
+        The sum of the votes added.
     """
-    classes, columns = votes.shape
+    columns = codes.shape[1]
     sum_ = np.int64(0)
-    for t in range(stumps):
+    for t in range(first, stop):
         sum_ += found.vote[t]
-        f = found.feature[t]
-        if f >= 0:
-            found.low[t] = threshold_code(found.low[t], found.high[t], values[f])
     for begin in range(0, columns, CHUNK):
         size = min(CHUNK, columns - begin)
-        for k in range(classes):
-            part = votes[k, begin : begin + size]
-            for i in range(size):
-                part[i] = 0
-        for t in range(stumps):
+        if first == 0:
+            for k in range(len(votes)):
+                part = votes[k, begin : begin + size]
+                for i in range(size):
+                    part[i] = 0
+        for t in range(first, stop):
             vote = found.vote[t]
             left = votes[found.left[t], begin : begin + size]
             right = votes[found.right[t], begin : begin + size]

@@ -13,6 +13,8 @@ from lcdb_builders.curves import reference_block
 from lcdb_builders.kernels.layout import Columns, Task
 from lcdb_builders.kernels.samples import LARGEST, code
 from lcdb_builders.kernels.tree_blocks import boosting_block, forest_block, tree_block
+from lcdb_builders.kernels.tree_desk import data_of, grid_of
+from lcdb_builders.kernels.tuning import Tuned, Tuning
 from lcdb_builders.learners.base import Parameter, Scores
 from lcdb_builders.learners.batch import KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
@@ -33,6 +35,7 @@ class _Tree(KernelLearner):
 
     grid = COUNTS
     ranking = "probability"
+    tunes = True
 
     def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
         """Return the scores of a block by split."""
@@ -44,13 +47,38 @@ class _Tree(KernelLearner):
         self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
     ) -> None:
         """Fill the values of an untuned block."""
-        coded = code(snapshot.X, snapshot.y)
-        codes = np.ascontiguousarray(coded.codes[:, coded.group[columns.rows]])
-        arrays = (task, columns, coded, codes, *learner_key(block.unit))
-        self.run(arrays, block.unit.parameters, values)
+        default = np.array([block.unit.parameters[str(self.tuned_parameter)]], np.float64)
+        only = Tuning(np.uint64(0), np.uint64(0), default, 0)
+        choices = np.empty((0, 0, 0), np.int8)
+        self._run(snapshot, block, task, columns, only, Tuned(values, choices, choices))
+
+    def fill_tuned(
+        self,
+        snapshot: Snapshot,
+        block: Block,
+        task: Task,
+        columns: Columns,
+        tuning: Tuning,
+        tuned: Tuned,
+    ) -> None:
+        """Fill a tuned block."""
+        self._run(snapshot, block, task, columns, tuning, tuned)
+
+    def _run(
+        self,
+        snapshot: Snapshot,
+        block: Block,
+        task: Task,
+        columns: Columns,
+        tuning: Tuning,
+        out: Tuned,
+    ) -> None:
+        data = data_of(code(snapshot.X, snapshot.y), columns)
+        grid = grid_of(task, columns, tuning, block.unit.tuning == "tuned", out)
+        self.run((task, columns, data, *learner_key(block.unit), grid), block.unit.parameters)
 
     @abstractmethod
-    def run(self, arrays: tuple, params: Mapping[str, Any], values: np.ndarray) -> None:
+    def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
         """Call the kernel on arrays that are the same for all three."""
 
 
@@ -69,9 +97,9 @@ class DT(_Tree):
 
         return Reference(**params, stream=_stream(cell))
 
-    def run(self, arrays: tuple, params: Mapping[str, Any], values: np.ndarray) -> None:
+    def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
         """Call the kernel."""
-        tree_block(*arrays, params["min_samples_leaf"], values)
+        tree_block(*arrays)
 
 
 class RFOR(_Tree):
@@ -91,11 +119,10 @@ class RFOR(_Tree):
 
         return Reference(**params, stream=_stream(cell))
 
-    def run(self, arrays: tuple, params: Mapping[str, Any], values: np.ndarray) -> None:
+    def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
         """Call the kernel."""
-        d = len(arrays[3])
-        visits = features_at_node(params["features"], d)
-        forest_block(*arrays, params["trees"], params["min_samples_leaf"], visits, values)
+        visits = features_at_node(params["features"], len(arrays[2].rows))
+        forest_block(*arrays, params["min_samples_leaf"], visits)
 
 
 class ADAB(_Tree):
@@ -113,6 +140,6 @@ class ADAB(_Tree):
 
         return Reference(**params, stream=_stream(cell))
 
-    def run(self, arrays: tuple, params: Mapping[str, Any], values: np.ndarray) -> None:
+    def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
         """Call the kernel."""
-        boosting_block(*arrays, params["stumps"], values)
+        boosting_block(*arrays)
