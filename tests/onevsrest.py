@@ -78,14 +78,18 @@ def _own_columns(task, y, repetition):
 
 
 def cells(learner, snapshot, block, splits=None):
-    """Run a block of a one-vs-rest learner and yield its cells, decisions with them."""
+    """Run a block of a one-vs-rest learner and yield its cells, decisions with them.
+
+    Decisions are in the order of the block's columns; where additive repetitions have columns of
+    their own (all but GSVC), in theirs.
+    """
     splits = splits or (block.unit.split,)
     task = task_of(snapshot, block)
     columns = columns_of(snapshot, block, splits)
     decisions = np.full((*block.shape, snapshot.classes, len(columns.rows)), np.nan)
     values = learner.values(snapshot, block, splits, decisions)
     draws = {split: block.with_split(split).unit.draws(snapshot.rows) for split in splits}
-    own = columns.varying and block.unit.sampling == "additive"
+    own = columns.varying and block.unit.sampling == "additive" and learner.name != "GSVC"
     for j, r in enumerate(block.repetitions):
         rows = _own_columns(task, snapshot.y, r) if own else columns.rows
         for i, n in enumerate(block.sizes):

@@ -1,0 +1,245 @@
+"""Blocks of GSVC: the optimum of every cell, and the metrics that follow from it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from counts import counts
+from lcdb_builders.kernels.gram import gaussian_gram
+from lcdb_builders.learners.svm import GSVC
+from lcdb_builders.reference.svm import dataset_gamma
+from onevsrest import (
+    FILES,
+    SAMPLINGS,
+    block_of,
+    cells,
+    dataset,
+    fitted,
+    log_scores,
+    numbers,
+    snapshot_of,
+    spread_of,
+)
+from oracles import linear as oracle
+from oracles.metrics import area_bounds
+from problems import KINDS, problem
+from scipy import stats
+from sklearn.svm import SVC
+
+LEARNER = GSVC()
+SPLITS = ("fixed", "varying")
+
+
+def check_metrics(cell, snapshot):
+    """The five numbers follow from the decisions."""
+    scores = log_scores(fitted(cell), cell.classes, snapshot.classes)
+    expected = numbers(snapshot.y[cell.test], scores)
+    if abs(cell.values[1] - expected[1]) > 1e-12:  # log-odds that differ in the last bits
+        low, high = area_bounds(scores.tolist(), snapshot.y[cell.test].tolist(), 1e-12)
+        assert low <= cell.values[1] <= high
+        expected[1] = cell.values[1]
+    np.testing.assert_allclose(cell.values, expected, rtol=1e-9, atol=1e-12)
+
+
+def check(cell, snapshot, C):
+    """Compare with the reference: decisions, labels, metrics."""
+    check_metrics(cell, snapshot)
+    if len(cell.classes) == 1:
+        return
+    X, y, test = snapshot.X[cell.train], snapshot.y[cell.train], snapshot.X[cell.test]
+    model = LEARNER.estimator(snapshot, {"C": C}).fit(X, y)
+    right = model.decision_function(test).reshape(len(test), -1)
+    found, limit = fitted(cell), 1e-5 * max(C, 1e-8)
+    assert np.abs(found - right).max() <= limit, (C, cell.n, cell.repetition)
+    scores = log_scores(found, cell.classes, snapshot.classes)
+    best = np.sort(scores, axis=1)
+    close = best[:, -1] - best[:, -2] <= 2 * limit
+    assert (close | (scores.argmax(axis=1) == model.predict(test))).all()
+
+
+@pytest.mark.parametrize("C", [1.0, 0.02])
+@pytest.mark.parametrize("id", FILES)
+def test_real_data(id, C, data_folder):
+    """Every cell is the reference's, to the tolerance of the contract."""
+    snapshot = dataset(data_folder, id)
+    sizes = spread_of(snapshot.X, snapshot.rows)[:: counts(4, 1)]
+    for sampling in SAMPLINGS:
+        for split in SPLITS:
+            block = block_of(LEARNER, snapshot, sampling, split, sizes, 0, counts(1, 5), C=C)
+            for cell in cells(LEARNER, snapshot, block):
+                check(cell, snapshot, C)
+
+
+@pytest.mark.parametrize("C", [1e-8, 1e-3, 1.0, 100.0, 1e4])
+@pytest.mark.parametrize("classes", [2, 3, 5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_generated_data(kind, classes, C):
+    """Whatever is wrong with the data, and whatever the price of an error."""
+    for seed in range(counts(1, 8)):
+        X, y, _ = problem(kind, seed, classes)
+        if len(y) < 5:
+            X, y = np.tile(X, (3, 1)), np.tile(y, 3)
+        snapshot = snapshot_of(X, y)
+        m = len(y) * 7 // 10
+        for sampling in SAMPLINGS:
+            sizes = range(1, m + 1, 2)
+            block = block_of(LEARNER, snapshot, sampling, SPLITS[seed % 2], sizes, 0, 1, C=C)
+            for cell in cells(LEARNER, snapshot, block):
+                check(cell, snapshot, C)
+
+
+def test_rows_that_are_all_alike():
+    """No row can be told from another: the larger class wins, and equal ones tie."""
+    snapshot = snapshot_of(np.full((20, 2), 3.0), np.arange(20) % 2)
+    for sampling in SAMPLINGS:
+        block = block_of(LEARNER, snapshot, sampling, "varying", range(1, 15), 0, 3)
+        for cell in cells(LEARNER, snapshot, block):
+            ones = snapshot.y[cell.train].sum()
+            if len(cell.classes) == 2:
+                right = np.sign(2 * ones - cell.n)
+                np.testing.assert_allclose(fitted(cell), right, atol=1e-9)
+
+
+def test_fixed_and_pool_come_from_one_fit():
+    X, y, _ = problem("ordinary", 4, 3)
+    snapshot = snapshot_of(X, y)
+    sizes = range(1, len(y) * 7 // 10 + 1)
+    for sampling in SAMPLINGS:
+        block = block_of(LEARNER, snapshot, sampling, "fixed", sizes, 2, 5)
+        both = LEARNER.block(snapshot, block, ("fixed", "pool"))
+        for split in ("fixed", "pool"):
+            alone = LEARNER.block(snapshot, block.with_split(split), (split,))[split]
+            for name, values in alone.items():
+                np.testing.assert_array_equal(both[split][name], values)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_a_batch_is_its_cells(sampling, split):
+    """Repetitions do not know of each other, nor do the sizes of fresh draws."""
+    rng = np.random.default_rng(11)
+    y = np.arange(60) % 3
+    snapshot = snapshot_of(rng.normal(size=(60, 3)) + y[:, None], y)
+    sizes = [2, 3, 7, 8, 14, 25, 42]
+
+    def run(sizes, first, stop):
+        block = block_of(LEARNER, snapshot, sampling, split, sizes, first, stop)
+        return LEARNER.block(snapshot, block, (split,))[split]
+
+    whole = run(sizes, 3, 9)
+    for name, values in run(sizes, 5, 7).items():
+        np.testing.assert_array_equal(values, whole[name][:, 2:4])
+    for name, values in run(sizes[1::2], 3, 9).items():
+        if sampling == "additive":
+            np.testing.assert_allclose(values, whole[name][1::2], rtol=1e-6)
+        else:
+            np.testing.assert_array_equal(values, whole[name][1::2])
+
+
+def test_long_steps_of_n():
+    """A list of sizes with gaps: rows that join at once, classes that come and stay away."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(90, 3))
+    y = np.where(rng.uniform(size=90) < 0.1, rng.integers(1, 4, 90), 0)
+    y[:4] = range(4)
+    snapshot = snapshot_of(X, y)
+    for sizes in ([1, 3, 4, 5, 6, 11, 30, 31, 60, 63], [50], [2, 63]):
+        block = block_of(LEARNER, snapshot, "additive", "fixed", sizes, 0, counts(4, 40))
+        for cell in cells(LEARNER, snapshot, block):
+            check(cell, snapshot, 1.0)
+
+
+def test_more_rows_near_the_margin_than_move_at_once():
+    """Classes that cannot be told apart: nearly every row is near the margin."""
+    rng = np.random.default_rng(1)
+    snapshot = snapshot_of(np.round(rng.normal(size=(1700, 2)), 1), rng.integers(0, 2, 1700))
+    for sampling in ("additive", "random"):
+        block = block_of(LEARNER, snapshot, sampling, "fixed", [1150], 0, 1)
+        for cell in cells(LEARNER, snapshot, block):
+            check(cell, snapshot, 1.0)
+
+
+def test_copies_of_a_row_tie():
+    """A test row decides the same wherever it stands, so copies of it tie in every metric."""
+    rng = np.random.default_rng(8)
+    snapshot = snapshot_of(np.repeat(rng.normal(size=(30, 7)), 4, axis=0), rng.integers(0, 3, 120))
+    for sampling in SAMPLINGS:
+        block = block_of(LEARNER, snapshot, sampling, "varying", [20, 47])
+        for cell in cells(LEARNER, snapshot, block):
+            found = {}
+            for row, f in zip(cell.test, fitted(cell), strict=True):
+                assert (found.setdefault(row // 4, f) == f).all()
+
+
+def test_gram():
+    X, _, _ = problem("mixed scales", 3, 3)
+    gamma, gram = dataset_gamma(X), np.empty((len(X), len(X)))
+    gaussian_gram(X, gamma, gram)
+    np.testing.assert_allclose(gram, oracle.kernel(X, X, gamma).astype(float), rtol=1e-13)
+    np.testing.assert_array_equal(gram, gram.T)
+    assert (gram.diagonal() == 1).all()
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_alike_to_libsvm_in_distribution(sampling):
+    """Means and distributions of all metrics, from other draws than the block's."""
+    rng = np.random.default_rng(30)
+    repetitions, sizes = counts(60, 600), (5, 10, 20, 40, 80, 105)
+    y = np.arange(150) % 2
+    snapshot = snapshot_of(rng.normal(size=(150, 2)) + 1.2 * y[:, None], y)
+    gamma = dataset_gamma(snapshot.X)
+    block = block_of(LEARNER, snapshot, sampling, "varying", sizes, 0, repetitions)
+    found = LEARNER.values(snapshot, block, ("varying",), np.empty((0, 0, 0, 0)))[:, :, 0]
+    for i, n in enumerate(sizes):
+        theirs = np.empty((repetitions, 4))
+        for r in range(repetitions):
+            train = rng.choice(150, n, replace=sampling == "bootstrap")
+            test = np.setdiff1d(np.arange(150), train)
+            scores = np.zeros((len(test), 2))
+            classes = np.unique(y[train])
+            if len(classes) == 1:
+                scores = log_scores(scores[:, :0], classes, 2)
+            else:
+                model = SVC(gamma=gamma, tol=1e-6, max_iter=10**6)
+                model.fit(snapshot.X[train], y[train])
+                scores = log_scores(model.decision_function(snapshot.X[test])[:, None], classes, 2)
+            theirs[r] = numbers(y[test], scores)[:4]
+        for metric in range(4):
+            ours, right = found[i, :, metric], theirs[:, metric]
+            spread = np.sqrt((ours.var(ddof=1) + right.var(ddof=1)) / repetitions)
+            assert abs(ours.mean() - right.mean()) <= 4.5 * spread + 1e-12, (n, metric)
+            assert stats.ks_2samp(ours, right, method="asymp").pvalue > 1e-5, (n, metric)
+
+
+PLAIN = """
+from builders.test_kernels_svm import small_blocks
+for values in small_blocks():
+    print(*values.ravel().tolist())
+"""
+
+
+def small_blocks():
+    X = [[0.0, 1], [1, 3], [2, 2], [3, 1], [4, 5], [5, 2], [1, 1], [2, 5], [0, 4], [3, 3.5]]
+    snapshot = snapshot_of(np.array(X), [0, 0, 1, 2, 1, 2, 0, 1, 0, 2])
+    for C in (1.0, 100.0):
+        for sampling in ("additive", "bootstrap"):
+            block = block_of(LEARNER, snapshot, sampling, "varying", [1, 4, 6], C=C)
+            yield from LEARNER.block(snapshot, block, ("varying",))["varying"].values()
+
+
+def test_plain_python_gives_the_same_numbers():
+    """Kernels that are not compiled: what coverage and debuggers see."""
+    run = subprocess.run(
+        [sys.executable, "-c", PLAIN],
+        env=dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=str(Path(__file__).parents[1])),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    compiled = np.concatenate([values.ravel() for values in small_blocks()])
+    np.testing.assert_allclose(np.array(run.stdout.split(), float), compiled, rtol=1e-5)
