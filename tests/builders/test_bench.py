@@ -128,3 +128,24 @@ def test_what_cannot_be_measured_is_told_in_a_line(arguments, told, capsys, monk
     monkeypatch.setattr(runner, "compile_kernels", lambda *_, **__: [])
     assert main(["bench", *arguments]) == 1
     assert capsys.readouterr().err == f"lcdb: {told}\n"
+
+
+def test_a_generated_database_is_read_whole(capsys, tmp_path):
+    file = tmp_path / "found.json"
+    arguments = ["bench", "--stats", "--quick", "--cells", "700", "--json", str(file)]
+    assert main(arguments) == 0
+    told = capsys.readouterr()
+    assert "generating a database of 700 distributions" in told.err
+    found = json.loads(file.read_text())
+    database = found["database"]
+    # Two curves of four metrics and 105 sizes: one is too few.
+    assert database["cells"] == 840 and f"{database['cells']:,} distributions" in told.out
+    assert database["raw_mb"] == pytest.approx(840 * 4000 / 1e6)
+    assert 0 < database["disk_mb"] < database["raw_mb"]
+    assert set(found["micros"]) == {"lcdb", "lcdb, from counts", "scipy, axis=", "scipy, loop"}
+    assert all(micros > 0 for micros in found["micros"].values())
+
+
+def test_too_small_a_database_is_refused(capsys):
+    assert main(["bench", "--stats", "--cells", "0"]) == 1
+    assert capsys.readouterr().err == "lcdb: --cells is 0; expected 1 or more\n"

@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["show"]
+__all__ = ["show", "show_statistics"]
 
 
 def _number(value: float) -> str:
@@ -39,15 +39,8 @@ def _hours(value: float) -> str:
     return f"{value:,.2f}" if value < 10 else f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
 
 
-def _table(title: str, first: Iterable[str], numbers: Iterable[str]) -> Table:
-    table = Table(
-        title=title,
-        box=box.SIMPLE_HEAD,
-        header_style="bold",
-        title_justify="left",
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+def _table(first: Iterable[str], numbers: Iterable[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
     for name in first:
         table.add_column(name, no_wrap=True)
     for name in numbers:
@@ -57,23 +50,59 @@ def _table(title: str, first: Iterable[str], numbers: Iterable[str]) -> Table:
 
 def show(result: Mapping[str, Any], command: str, console: Console | None = None) -> None:
     """Print a result of `lcdb_builders.bench.run.bench`."""
-    console = console or Console()
+    console = console or _console()
     here = result["environment"]
-    packages = ", ".join(f"{name} {version}" for name, version in here["packages"].items())
-    for line in (
+    _show_lines(
+        console,
         f"{command}    ({result['seconds']:.0f} s)",
         f"{here['cpu']}, {here['cpus']} CPUs, {here['system']}, Python {here['python']}",
-        packages,
+        _packages(here),
         f"settings: {result['settings']} {_parameters(result['parameters'])}",
-    ):
-        console.print(line, highlight=False, markup=False)
+    )
     if result["quick"]:
         console.print("quick: rough numbers, and every eighth size of additive curves")
-    console.print(_comparison(result))
-    console.print(_growth(result))
+    _show_comparison(console, result)
+    _show_growth(console, result)
     for key, what in (("projection", "untuned"), ("tuned", "tuned")):
         if key in result:
             _show_projection(console, result[key], what)
+
+
+def show_statistics(
+    result: Mapping[str, Any], command: str, console: Console | None = None
+) -> None:
+    """Print a result of `lcdb_builders.bench.statistics.look`."""
+    console = console or _console()
+    here, found = result["environment"], result["database"]
+    _show_lines(console, command, f"{here['cpu']}, Python {here['python']}", _packages(here))
+    title = "µs per distribution of 1,000 values: all tests, moments, seven quantiles"
+    _show_lines(console, "", title)
+    table = _table(("",), ("µs", "times"))
+    for name, micros in result["micros"].items():
+        table.add_row(name, _number(micros), _number(micros / result["micros"]["lcdb"]))
+    console.print(table)
+    _show_lines(
+        console,
+        f"a generated database of {found['cells']:,} distributions, {found['raw_mb']:,.0f} MB, "
+        f"{found['disk_mb']:,.0f} MB on disk:",
+        f"reading {found['read_seconds']:.2f} s, statistics {found['pass_seconds']:.2f} s, "
+        f"greatest memory {found['peak_mb']:,.0f} MB",
+    )
+
+
+def _console() -> Console:
+    """Return where to print: a file is as wide as its widest line."""
+    console = Console()
+    return console if console.is_terminal else Console(width=120)
+
+
+def _packages(here: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in here["packages"].items())
+
+
+def _show_lines(console: Console, *lines: str) -> None:
+    for line in lines:
+        console.print(line, highlight=False, markup=False)
 
 
 def _parameters(parameters: Mapping[str, Mapping[str, Any]]) -> str:
@@ -84,13 +113,15 @@ def _parameters(parameters: Mapping[str, Mapping[str, Any]]) -> str:
     )
 
 
-def _comparison(result: Mapping[str, Any]) -> Table:
-    table = _table(
-        "µs per cell (fit, scores, four metrics), mean over all n, one thread; beside fit and\n"
-        "predict of scikit-learn with metrics in NumPy (lean), and with its own (usual)",
-        ("learner", "dataset", "draws"),
-        ("lcdb", "lean", "times", "usual", "times"),
+def _show_comparison(console: Console, result: Mapping[str, Any]) -> None:
+    _show_lines(
+        console,
+        "",
+        "µs per cell (fit, scores, four metrics), mean over all n, one thread; beside fit and "
+        "predict of",
+        "scikit-learn with metrics in NumPy (lean), and with its own (usual)",
     )
+    table = _table(("learner", "dataset", "draws"), ("lcdb", "lean", "times", "usual", "times"))
     before = None
     for row in result["comparison"]:
         group = (row["learner"], row["dataset"])
@@ -110,30 +141,25 @@ def _comparison(result: Mapping[str, Any]) -> Table:
             _number(usual),
             _number(usual / micros),
         )
-    return table
+    console.print(table)
 
 
-def _growth(result: Mapping[str, Any]) -> Table:
+def _show_growth(console: Console, result: Mapping[str, Any]) -> None:
     datasets = list(dict.fromkeys(row["dataset"] for row in result["growth"]))
-    table = _table(
-        "cost of a cell grows with n to the power of (from m / 4 to m; random, fixed)",
-        ("learner",),
-        datasets,
-    )
+    title = "the cost of a cell grows with n to this power (from m / 4 to m; random, fixed)"
+    _show_lines(console, title)
+    table = _table(("learner",), datasets)
     for name in dict.fromkeys(row["learner"] for row in result["growth"]):
         found = {r["dataset"]: r["exponent"] for r in result["growth"] if r["learner"] == name}
         table.add_row(name, *(f"{found[dataset]:.2f}" for dataset in datasets))
-    return table
+    console.print(table)
 
 
 def _show_projection(console: Console, found: Mapping[str, Any], what: str) -> None:
     ids = [dataset["id"] for dataset in found["datasets"]]
-    table = _table(
-        f"projected core-hours of {found['plan']}, {what}: every n, 1,000 repetitions, six ways of "
-        "drawing",
-        ("learner",),
-        (*ids, "all"),
-    )
+    title = f"projected core-hours of {found['plan']}, {what}: every n, 1,000 repetitions"
+    _show_lines(console, title)
+    table = _table(("learner",), (*ids, "all"))
     for name, hours in found["hours"].items():
         table.add_row(name, *(_hours(hours[id]) for id in ids), _hours(sum(hours.values())))
     table.add_section()

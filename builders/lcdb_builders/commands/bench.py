@@ -13,7 +13,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lcdb.errors import PlanError
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lcdb_builders.bench.run import Asked
 
 __all__ = ["configure", "run"]
@@ -37,11 +41,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tuned", action="store_true", help="tuned cells as well")
     parser.add_argument("--quick", action="store_true", help="rough numbers within a minute")
+    parser.add_argument(
+        "--stats",
+        action="store_true",
+        help="measure statistics of distributions in the place of learners",
+    )
+    parser.add_argument(
+        "--cells",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="with --stats: distributions of the generated database (default: %(default)s)",
+    )
     parser.add_argument("--json", metavar="FILE", help="write everything to a file; - prints it")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Measure and print."""
+    if arguments.stats:
+        _statistics(arguments)
+        return
     from lcdb_builders.bench.run import Asked
     from lcdb_builders.learners import registry
 
@@ -55,16 +74,39 @@ def run(arguments: argparse.Namespace) -> None:
         **({"learners": names} if names else {}),
     )
     result = {"command": shlex.join(["lcdb", *sys.argv[1:]]), **_measured(asked)}
-    if arguments.json == "-":
-        print(json.dumps(result, indent=1))
-        return
     from lcdb_builders.bench.report import show
 
+    _give(result, arguments.json, show)
+
+
+def _statistics(arguments: argparse.Namespace) -> None:
+    from lcdb_builders.bench.report import show_statistics
+    from lcdb_builders.bench.statistics import look
+
+    if arguments.cells < 1:
+        msg = f"--cells is {arguments.cells}; expected 1 or more"
+        raise PlanError(msg)
+    found = look(
+        arguments.cells,
+        lambda text: print(f"lcdb: {text}", file=sys.stderr),
+        0.1 if arguments.quick else 1.0,
+    )
+    result = {"command": shlex.join(["lcdb", *sys.argv[1:]]), **found}
+    _give(result, arguments.json, show_statistics)
+
+
+def _give(
+    result: dict[str, Any], file: str | None, show: Callable[[dict[str, Any], str], None]
+) -> None:
+    """Print a result, as JSON or for people, and keep it in a file."""
+    if file == "-":
+        print(json.dumps(result, indent=1))
+        return
     show(result, result["command"])
-    if arguments.json:
+    if file:
         from lcdb_builders.storage import disk
 
-        disk.replace(Path(arguments.json).expanduser().resolve(), json.dumps(result).encode())
+        disk.replace(Path(file).expanduser().resolve(), json.dumps(result).encode())
 
 
 def _measured(asked: Asked) -> dict[str, Any]:
