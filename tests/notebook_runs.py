@@ -54,7 +54,7 @@ def run(name: str, manager: KernelManager) -> NotebookNode:
     notebook = nbformat.read(FOLDER / name, as_version=4)
     reset = nbformat.v4.new_code_cell(RESET)
     notebook.cells.insert(0, reset)
-    client = NotebookClient(notebook, km=manager, timeout=120)
+    client = NotebookClient(notebook, km=manager, timeout=120, coalesce_streams=True)
     try:
         client.execute()
     finally:
