@@ -13,6 +13,7 @@ from lcdb_builders.kernels.svm import svm_block
 from lcdb_builders.learners.base import Parameter, Scores
 from lcdb_builders.learners.batch import columns_of, empty_values, scores_by_split, task_of
 from lcdb_builders.learners.builtin import WEIGHTS, BuiltinLearner
+from lcdb_builders.reference.machine import dataset_gamma, kkt_tolerance
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import Block
 
@@ -34,9 +35,9 @@ class GSVC(BuiltinLearner):
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted support vector classifier with the dataset's gamma."""
-        from lcdb_builders.reference import svm as reference
+        from lcdb_builders.reference.svm import GSVC as Reference
 
-        return reference.GSVC(**params, gamma=reference.dataset_gamma(snapshot.X))
+        return Reference(**params, gamma=dataset_gamma(snapshot.X))
 
     def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
         """Return the scores of a block by split."""
@@ -51,13 +52,13 @@ class GSVC(BuiltinLearner):
         values = empty_values(block, splits)
         C = block.unit.parameters["C"]
         gram = np.empty((snapshot.rows, snapshot.rows))
-        gaussian_gram(snapshot.X, reference.dataset_gamma(snapshot.X), gram)
+        gaussian_gram(snapshot.X, dataset_gamma(snapshot.X), gram)
         svm_block(
             task_of(snapshot, block),
             columns_of(snapshot, block, splits),
             gram,
             C,
-            reference.kkt_tolerance(C),
+            kkt_tolerance(C),
             values,
             decisions,
         )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lcdb_builders.reference.base import require
+from lcdb_builders.reference.machine import dataset_gamma, kkt_tolerance
 from lcdb_builders.reference.neighbours import squared_distances
 from lcdb_builders.reference.onevsrest import OneVsRest
 
@@ -25,28 +26,6 @@ SMALLEST_CURVATURE = 1e-12
 # A coefficient this close to a bound, as a share of what is between the bounds, is at it: whether
 # it is decides how far the intercept may be from its row's error.
 SNAP = 1e-11
-
-
-def dataset_gamma(X: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """Return 1 / (d · variance of all entries of X), or 1 if they are all equal.
-
-    Examples
-    --------
-    >>> dataset_gamma(np.array([[0.0, 2.0], [2.0, 0.0]]))
-    0.5
-    """
-    mean = np.average(X.mean(axis=1), weights=weight)
-    variance = float(np.average(np.square(X - mean).mean(axis=1), weights=weight))
-    return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
-
-
-def kkt_tolerance(C: float) -> float:
-    """Return the largest violation of the optimality conditions that is left.
-
-    On kc2, whose rows are nearly all alike to the kernel, a violation of 1e-7 leaves decision
-    values 1e-5 from those at the optimum.
-    """
-    return max(1e-14, 1e-9 * min(1.0, C))
 
 
 class _Dual:
