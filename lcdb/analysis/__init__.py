@@ -4,6 +4,7 @@ Every function takes what `Database.curve` and `Database.select` return, with an
 ``repetition``, which goes.
 """
 
+from lcdb.analysis.choices import choice_shares, chosen_values
 from lcdb.analysis.comparisons import (
     dominance,
     profile,
@@ -22,6 +23,8 @@ from lcdb.analysis.published import Results, read_results, results_profile
 
 __all__ = [
     "Results",
+    "choice_shares",
+    "chosen_values",
     "dominance",
     "normality",
     "normality_by_repetitions",

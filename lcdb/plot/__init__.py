@@ -4,6 +4,7 @@ Learners have the same colour in all of them.
 """
 
 from lcdb.plot.beyond import by_repetitions, decomposition, rank_map
+from lcdb.plot.choices import choices
 from lcdb.plot.figures import (
     distributions,
     inverse_cdf,
@@ -19,6 +20,7 @@ from lcdb.plot.turan2026 import FIGURES, draw
 __all__ = [
     "FIGURES",
     "by_repetitions",
+    "choices",
     "colour_of",
     "decomposition",
     "distributions",
