@@ -20,6 +20,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "by learner and dataset), repetitions (against R), views (honest, duplicate seeds, pool), "
         "ranks (moves by the 5 %% quantile), icdf (with bands), profile",
     )  # fmt: skip
+    parser.add_argument(
+        "--paper", choices=["turan2026", "jordan2018"], default="turan2026",
+        help="whose figures; jordan2018 has 1, 2 and 3, of the experiments dse and pendulum",
+    )  # fmt: skip
     parser.add_argument("--dataset", metavar="ID", help="another dataset than the paper's")
     parser.add_argument("--metric", default="accuracy", metavar="NAME", help=", ".join(METRICS))
     parser.add_argument("--out", type=Path, metavar="FILE", help="figure-NAME.svg unless given")
@@ -37,12 +41,15 @@ def run(arguments: argparse.Namespace) -> None:
     import matplotlib.pyplot as plt
 
     from lcdb.database import open as open_database
-    from lcdb.plot import draw
+    from lcdb.plot import draw, draw_experiment
 
     out = arguments.out or Path(f"figure-{arguments.figure}.svg")
     with open_database(arguments.database) as db:
-        metric, dataset = arguments.metric, arguments.dataset
-        draw(db, arguments.figure, dataset=dataset, metric=metric)
+        if arguments.paper == "jordan2018":
+            draw_experiment(db, arguments.figure)
+        else:
+            metric, dataset = arguments.metric, arguments.dataset
+            draw(db, arguments.figure, dataset=dataset, metric=metric)
     try:
         plt.savefig(out, dpi=arguments.dpi)
     except (OSError, ValueError) as error:

@@ -9,13 +9,17 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from lcdb.tables import FORMATS, NAMES, VIEWS, Table, part, render, tables
+from lcdb.errors import LabelError
+from lcdb.tables import FORMATS, NAMES, VIEWS, Table, jordan2018, part, render, tables
 from lcdb.tables.rows import legends
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 __all__ = ["configure", "run"]
+
+
+_PAPERS = ("turan2026", "jordan2018")
 
 
 def _views(text: str) -> list[str]:
@@ -25,10 +29,10 @@ def _views(text: str) -> list[str]:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``lcdb tables``."""
     parser.add_argument("database", metavar="DIR", help="a database directory or a cube file")
-    parser.add_argument("--paper", choices=["turan2026"], default="turan2026", help="whose tables")
+    parser.add_argument("--paper", choices=list(_PAPERS), default="turan2026", help="whose tables")
     parser.add_argument(
         "--table", action="append", metavar="NAME",
-        help=f"one table, may be repeated; of {', '.join(NAMES)}",
+        help=f"one table, may be repeated; of {', '.join(NAMES)} (jordan2018: 1, 2, C)",
     )  # fmt: skip
     parser.add_argument(
         "--view", type=_views, default=[], metavar="NAME,...",
@@ -42,8 +46,13 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb.database import open as open_database
 
     with open_database(arguments.database) as db:
-        found = tables(db, arguments.table, arguments.view)
-        rests_on = part(db)
+        if arguments.paper == "jordan2018":
+            if arguments.view:
+                msg = "--view is for turan2026: the experiments of jordan2018 have no views"
+                raise LabelError(msg)
+            found, rests_on = jordan2018.tables(db, arguments.table), jordan2018.part(db)
+        else:
+            found, rests_on = tables(db, arguments.table, arguments.view), part(db)
     if arguments.format != "rich":
         print(render(found, arguments.format))
     else:

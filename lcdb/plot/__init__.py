@@ -13,11 +13,13 @@ from lcdb.plot.figures import (
     quantile_curves,
     rejection_map,
 )
+from lcdb.plot.jordan2018 import EXPERIMENT_FIGURES, draw_experiment
 from lcdb.plot.lifetimes import learning_curves, lifetime_returns
 from lcdb.plot.style import colour_of
 from lcdb.plot.turan2026 import FIGURES, draw
 
 __all__ = [
+    "EXPERIMENT_FIGURES",
     "FIGURES",
     "by_repetitions",
     "choices",
@@ -25,6 +27,7 @@ __all__ = [
     "decomposition",
     "distributions",
     "draw",
+    "draw_experiment",
     "inverse_cdf",
     "learning_curves",
     "lifetime_returns",

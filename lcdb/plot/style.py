@@ -36,6 +36,18 @@ _COLOURS = {
     "DT": "#DDCC77",
     "RFOR": "#AA4499",
     "ADAB": "#000000",
+    # Those of the experiments, by what they have in common with the ten.
+    "kNN": "#117733",
+    "RF": "#AA4499",
+    "SVM": "#882255",
+    "LR": "#88CCEE",
+    "NN": "#DDCC77",
+    "actor_critic": "#332288",
+    "ppo": "#CC6677",
+    "ppo_p01": "#999933",
+    "ppo_p50": "#44AA99",
+    "ppo_p95": "#AA4499",
+    "ppo_p99": "#000000",
 }
 _OTHERS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7")
 _STYLES = ("-", "--", "-.", ":")

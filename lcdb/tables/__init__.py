@@ -1,5 +1,6 @@
 """Published tables beside the same numbers from a database."""
 
+from lcdb.tables import jordan2018
 from lcdb.tables.frame import curve_frame
 from lcdb.tables.rows import FORMATS, Row, Table, render
 from lcdb.tables.turan2026 import NAMES, published, tables
@@ -12,6 +13,7 @@ __all__ = [
     "Row",
     "Table",
     "curve_frame",
+    "jordan2018",
     "part",
     "published",
     "render",
