@@ -372,6 +372,8 @@ class Database(Mapping[Key, xr.Dataset]):
             names = map(tuple, table[[*UNIT_DIMS, "status"]].to_numpy())
             table["reason"] = [reasons.get(name, "") for name in names]
             tables.append(table)
+        if not tables:
+            return pd.DataFrame(columns=["dataset", "name", *UNIT_DIMS, "status", "reason"])
         return pd.concat(tables, ignore_index=True)
 
     def to_datatree(self) -> xr.DataTree:

@@ -63,6 +63,7 @@ def test_a_database_gives_trials_and_tells_of_them(tmp_path, name, capsys):
         first = db[name]
         lcdb.schema.validate(first)
         assert db.experiments[name].trials == max(WANTED)
+        assert db.status().empty and "reason" in db.status() and not db.to_datatree().children
         assert f"{name}: " in repr(db) and "parts complete" in db._repr_html_()
         with pytest.raises(LabelError, match=rf"has no learning curves: db\['{name}'\] has"):
             db.curve(name, "kNN")
