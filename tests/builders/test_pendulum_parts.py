@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lcdb_builders import pendulum
+from lcdb_builders.experiment import trials_of
 from lcdb_builders.part import Part
 from lcdb_builders.pendulum import maker
+from lcdb_builders.pendulum.build import selection
 from lcdb_builders.pendulum.parts import (
     LABELS,
     PERCENTILES,
@@ -14,8 +16,12 @@ from lcdb_builders.pendulum.parts import (
     rerun_parts,
     selected_trials,
 )
+from lcdb_builders.storage.environment import environment
+from lcdb_builders.storage.journal import Journal, Lengths
+from lcdb_builders.storage.pack import pack
+from lcdb_builders.storage.parts import Target
 
-from lcdb.errors import LabelError
+from lcdb.errors import LabelError, NotFoundError
 from lcdb.schema import EXPERIMENTS
 
 SEED = 5
@@ -64,6 +70,31 @@ def test_percentiles_select_trials_in_order():
         ranks = np.argsort(np.argsort(means))[list(chosen.values())] + 1
         expected = [max(1, -(-count * p // 100)) for p in PERCENTILES.values()]
         assert ranks.tolist() == expected
+
+
+def stored(root, wanted):
+    """Compute and pack parts without workers."""
+    journal = Journal(root)
+    journal.prepare(wanted)
+    for part in wanted:
+        for block in journal.missing(part, part.trials, Lengths(1, 3)):
+            journal.publish(block, trials_of(part, block, root), environment())
+    pack(root, Target("pendulum"), wanted, max(part.trials for part in wanted))
+
+
+def test_what_runs_again_is_decided_once(tmp_path):
+    with pytest.raises(NotFoundError, match="no trials of ppo"):
+        stored(tmp_path, parts(["actor_critic"], 2, SEED, 1))
+        selection(tmp_path)
+    stored(tmp_path, parts(["ppo"], 5, SEED, 1))
+    first = selection(tmp_path)
+    means = pendulum.lifetimes("ppo", range(5), 1, SEED).episode_return[:, 0]
+    assert first == selected_trials(means)
+    chosen = dict.fromkeys(PERCENTILES, 4)  # as if selected among other trials
+    stored(tmp_path, rerun_parts(chosen, 2, SEED, 1))
+    assert selection(tmp_path) == chosen
+    stored(tmp_path, parts(["ppo"], 9, SEED, 1))
+    assert selection(tmp_path) == chosen
 
 
 def test_an_unknown_algorithm_is_named():

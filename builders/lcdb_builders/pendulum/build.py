@@ -18,7 +18,7 @@ from lcdb_builders.pendulum.parts import PERCENTILES, parts, rerun_parts, select
 from lcdb_builders.run.build import Report
 from lcdb_builders.run.trials import build_trials
 
-__all__ = ["RERUNS", "TRIALS", "build_pendulum"]
+__all__ = ["RERUNS", "TRIALS", "build_pendulum", "selection"]
 
 #: Lifetimes of each agent, and reruns of each selected trial, unless others are asked for.
 TRIALS, RERUNS = 2000, 1000
@@ -72,7 +72,7 @@ def build_pendulum(
     report = build_trials(parts(labels, trials, seed, episodes), out, **options)
     if not appendix_c:
         return report
-    chosen = rerun_parts(_selection(Path(out).expanduser()), reruns, seed, episodes)
+    chosen = rerun_parts(selection(Path(out).expanduser()), reruns, seed, episodes)
     again = build_trials(chosen, out, **options)
     return replace(
         again,
@@ -82,7 +82,7 @@ def build_pendulum(
     )
 
 
-def _selection(root: Path) -> dict[str, int]:
+def selection(root: Path) -> dict[str, int]:
     """Return the trials to run again: those of the cube, or newly selected ones."""
     with open_database(root) as db:
         cube = db["pendulum"]
