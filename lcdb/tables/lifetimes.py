@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 from lcdb import stats
+from lcdb.schema import EXPERIMENTS
 from lcdb.tables.rows import Row, Table
 
 __all__ = ["LENGTHS", "lifetime_means", "table_2", "table_of_reruns"]
@@ -26,6 +27,8 @@ _STATISTICS = {
     "cvar_0.5": lambda z: stats.cvar_upper(z, 0.5),
 }
 _RESAMPLES = 400
+# Labels of parts that run a trial of PPO again: the percentile follows.
+_RERUN = "ppo_p"
 
 
 def lifetime_means(cube: xr.Dataset, algorithm: str, episodes: int) -> np.ndarray:
@@ -95,28 +98,18 @@ def table_of_reruns(cube: xr.Dataset | None) -> Table:
     A trial was selected for its return; its reruns were not, so their mean is nearer the middle.
     """
     rows = []
-    for label, asked in _reruns(cube).items():
-        assert cube is not None
-        episodes = cube.sizes["episode"]
-        again = lifetime_means(cube, label, episodes)
-        first = cube["episode_return"].sel(algorithm=asked["algorithm"], trial=asked["trial"])
-        name = f"{_NAMES[asked['algorithm']]}, percentile {asked['percentile']}"
-        rows.append(Row(name, "selected trial", None, float(first.mean(dtype=np.float64)), 1))
-        if len(again) < 2:
+    asked_for = _reruns(cube)
+    for label in EXPERIMENTS["pendulum"].labels["algorithm"]:
+        if not label.startswith(_RERUN):
+            continue
+        name = f"PPO, percentile {int(label.removeprefix(_RERUN))}"
+        if cube is None or label not in asked_for:
             rows.append(Row(name, "reruns", None, None))
             continue
-        low, high = np.quantile(again, [0.05, 0.95])
-        rows.append(
-            Row(
-                name, "reruns", None, float(again.mean()), len(again),
-                beside={
-                    "standard error": float(again.std(ddof=1) / np.sqrt(len(again))),
-                    "5 % quantile": float(low),
-                    "95 % quantile": float(high),
-                },
-                ours_sd=float(again.std(ddof=1)),
-            )
-        )  # fmt: skip
+        asked = asked_for[label]
+        first = cube["episode_return"].sel(algorithm=asked["algorithm"], trial=asked["trial"])
+        rows.append(Row(name, "selected trial", None, float(first.mean(dtype=np.float64)), 1))
+        rows.append(_rerun_row(name, lifetime_means(cube, label, cube.sizes["episode"])))
     return Table(
         name="appendix_c",
         title="Appendix C: selected trials of PPO, and their hyper-parameters run again",
@@ -124,6 +117,20 @@ def table_of_reruns(cube: xr.Dataset | None) -> Table:
         digits=1,
         note="Figures without numbers in the paper; mean (SD) of the mean return of a lifetime.",
     )
+
+
+def _rerun_row(name: str, means: np.ndarray) -> Row:
+    if len(means) < 2:
+        return Row(name, "reruns", None, None)
+    low, high = np.quantile(means, [0.05, 0.95])
+    sd = float(means.std(ddof=1))
+    beside: dict[str, float | None] = {
+        "standard error": sd / np.sqrt(len(means)),
+        "5 % quantile": float(low),
+        "95 % quantile": float(high),
+    }
+    ours = float(means.mean())
+    return Row(name, "reruns", None, ours, len(means), beside=beside, ours_sd=sd)
 
 
 def _reruns(cube: xr.Dataset | None) -> dict[str, dict[str, Any]]:
