@@ -104,7 +104,8 @@ def actor_critic(
     size = features_of(lowest, highest, most)
     weights, traces = rows_of_lanes(size), rows_of_lanes(size)
     now, after = rows_of_lanes(size), rows_of_lanes(size)
-    policy_size = features_of(POLICY_DEPENDENT, POLICY_DEPENDENT, POLICY_INDEPENDENT)
+    policy_order = POLICY_DEPENDENT, POLICY_DEPENDENT, POLICY_INDEPENDENT
+    policy_size = features_of(*policy_order)
     policy_weights, policy_traces = rows_of_lanes(policy_size), rows_of_lanes(policy_size)
     policy_now, policy_after = rows_of_lanes(policy_size), rows_of_lanes(policy_size)
     noise = rows_of_lanes(steps)
@@ -128,7 +129,7 @@ def actor_critic(
         waves_into(waves, scaled_angle(angle), scaled_speed(speed), used)
         mask_into(masked, waves, products, highest)
         features_into(now, masked, waves, singles, lowest, highest, most)
-        features_into(policy_now, waves, waves, policy_singles, 5, 5, 6)
+        features_into(policy_now, waves, waves, policy_singles, *policy_order)
         value = _dot(weights, now)
         mean = _dot(policy_weights, policy_now)
         for t in range(steps):
@@ -138,7 +139,7 @@ def actor_critic(
             waves_into(waves, scaled_angle(angle), scaled_speed(speed), used)
             mask_into(masked, waves, products, highest)
             features_into(after, masked, waves, singles, lowest, highest, most)
-            features_into(policy_after, waves, waves, policy_singles, 5, 5, 6)
+            features_into(policy_after, waves, waves, policy_singles, *policy_order)
             expected = spread(0.0)
             if t < steps - 1:  # the last state has no future
                 expected = _dot(weights, after)

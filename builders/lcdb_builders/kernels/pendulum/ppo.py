@@ -126,9 +126,10 @@ def _improve(
     key0, key1, trial, epoch, weights, log_deviation, moments, segment, features, policy_rows, rate,
     epochs, batch_size, clip, powers, order, batch,
 ):  # fmt: skip
-    """Run the epochs of one segment; return the log deviation, which moments keep no row for.
+    """Run the epochs of one segment, from the `epoch`-th of the lifetime on; return log deviation.
 
-    `moments` has two rows: those of all weights, then those of the log deviation.
+    `moments` holds first and second moments and room for a gradient. In each of them the log
+    deviation has the first place behind the weights.
     """
     gradient = moments[2]
     rows, last = len(weights) // LANES, moments.shape[1] - LANES
