@@ -33,7 +33,7 @@ from lcdb_builders.kernels.gaussian_block import (
 from lcdb_builders.kernels.jacobi import diagonalise, rotate_columns
 from lcdb_builders.kernels.jit import kernel
 from lcdb_builders.kernels.layout import ADDITIVE, Columns, Task, draw, regroup, weigh
-from lcdb_builders.kernels.metrics import score_log_scores
+from lcdb_builders.kernels.metrics import room, score_log_scores
 from lcdb_builders.kernels.moments import add_draw, add_row, forget, moments_of, overall_mean
 from lcdb_builders.kernels.triangles import factor
 from lcdb_builders.kernels.tuning import (
@@ -53,10 +53,24 @@ __all__ = ["gaussian_tuned"]
 #: The rows to fit: their `moments` and a `model`; `V` (spaces, d, d) eigenvectors and `values`
 #: (spaces, d) eigenvalues of their covariances with the `smallest` (1,) ridge. The rows to validate
 #: on: `XT` (d, rows); `Y` (spaces, d, rows) their coordinates along V, of QDC squared; `S`
-#: (K, rows) log scores. `means` (K, d) coordinates of means, `coef`, `centre` (d,).
+#: (K, rows) log scores, `room` to score them. `means` (K, d) coordinates of means, `coef`, `centre`
+#: (d,).
 Study = namedtuple(
     "Study",
-    ["moments", "model", "V", "values", "XT", "Y", "S", "means", "coef", "centre", "smallest"],
+    [
+        "moments",
+        "model",
+        "V",
+        "values",
+        "XT",
+        "Y",
+        "S",
+        "room",
+        "means",
+        "coef",
+        "centre",
+        "smallest",
+    ],
 )
 
 
@@ -72,6 +86,7 @@ def _study(kind: int, task: Task, tuning: Tuning) -> Study:
         np.empty((d, rows)),
         np.empty((spaces, d, rows)),
         np.empty((classes, rows)),
+        room(classes, rows),
         np.zeros((classes, d)),
         np.zeros(d),
         np.zeros(d),
@@ -153,7 +168,7 @@ def _quadratic_with_ridge(study, more, n, held):
 
 
 @kernel(borrow=True)
-def _try_grid(kind, task, tuning, weight, study, places, at, room):
+def _try_grid(kind, task, tuning, weight, study, places, at):
     """Score every grid value on the held-out rows."""
     model = study.model
     first, stop, _ = places
@@ -175,7 +190,7 @@ def _try_grid(kind, task, tuning, weight, study, places, at, room):
             _linear_with_ridge(study, more, n, held)
         else:
             _quadratic_with_ridge(study, more, n, held)
-        score_log_scores(study.S, model.present, at.lo, at.hi, room, at.scores[g])
+        score_log_scores(study.S, model.present, at.lo, at.hi, study.room, at.scores[g])
 
 
 @kernel(borrow=True)
@@ -227,7 +242,7 @@ def _run(kind, task, columns, tuning, moments, model, study, places, desk, at, t
                 count = weigh(desk.order[:n], desk.weight, distinct)
             flag = hold_out(task, tuning, n, repetition, distinct, count, desk.weight, at)
             if flag != ONE_CLASS_FIT:
-                _try_grid(kind, task, tuning, desk.weight, study, places, at, desk.room)
+                _try_grid(kind, task, tuning, desk.weight, study, places, at)
             choose(tuning, flag, at, tuned.choices[i, r], tuned.flags[i, r])
             if task.sampling != ADDITIVE:
                 _take_draw(kind, task, desk.weight, distinct, count, moments, places, model)

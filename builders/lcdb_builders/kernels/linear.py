@@ -18,7 +18,7 @@ from lcdb_builders.kernels.elementary import exp_nonpositive, fma
 from lcdb_builders.kernels.hinge import finite_newton
 from lcdb_builders.kernels.jit import kernel
 from lcdb_builders.kernels.layout import ADDITIVE, draw, regroup
-from lcdb_builders.kernels.logistic import carried_newton, damped_newton
+from lcdb_builders.kernels.logistic import TOLERANCE, carried_newton, damped_newton
 from lcdb_builders.kernels.newton import multiply_symmetric
 from lcdb_builders.kernels.onevsrest import (
     clear,
@@ -31,7 +31,7 @@ from lcdb_builders.kernels.onevsrest import (
 )
 from lcdb_builders.kernels.orthogonal import HINGE, LOGISTIC, orthogonal_newton
 
-__all__ = ["LREG", "LSVC", "decide", "linear_block"]
+__all__ = ["LREG", "LSVC", "decide", "decide_all", "decide_own", "linear_block", "take_rows"]
 
 LREG, LSVC = 0, 1
 # An inverse Hessian is computed afresh when so large a share of the rows is newer.
@@ -115,7 +115,7 @@ def decide(XT, first, stop, theta, out):
 
 
 @kernel
-def _take_rows(task, rows, first, stop, models):
+def take_rows(task, rows, first, stop, models):
     """Copy training rows into `XT` and `sign`."""
     for i in range(first, stop):
         row = rows[i]
@@ -208,6 +208,7 @@ def _fit_logistic(models, c, n, inverse):
         models.sign[c],
         models.weight,
         models.P,
+        TOLERANCE,
         models.theta[c],
         inverse,
         models.count,
@@ -287,7 +288,7 @@ def _additive_repetition(kind, task, columns, r, models, at, out, decisions):
     models.weight[:] = 1.0
     at.counts[:] = 0.0
     last = task.sizes[len(task.sizes) - 1]
-    _take_rows(task, at.order, 0, last, models)
+    take_rows(task, at.order, 0, last, models)
     done = 0
     for i in range(len(task.sizes)):
         n = task.sizes[i]
@@ -299,9 +300,9 @@ def _additive_repetition(kind, task, columns, r, models, at, out, decisions):
         if columns.varying:
             for c in range(task.classes):
                 at.lo[0, c] = at.begin[c] + np.int64(at.counts[c])
-            _decide_own(models, at)
+            decide_own(models, at)
         else:
-            _decide_all(models, columns, at)
+            decide_all(models, columns, at)
         if decisions.size > 0:
             decisions[i, r] = at.F
         if columns.varying:
@@ -311,14 +312,16 @@ def _additive_repetition(kind, task, columns, r, models, at, out, decisions):
 
 
 @kernel(glue=True)
-def _decide_all(models, columns, at):
+def decide_all(models, columns, at):
+    """Fill ``at.F`` with decision values of all columns."""
     for c in range(len(at.fitted)):
         if at.fitted[c]:
             decide(columns.XT, 0, columns.XT.shape[1], models.theta[c], at.F[c])
 
 
 @kernel(glue=True)
-def _decide_own(models, at):
+def decide_own(models, at):
+    """Fill ``at.F`` with decision values of the repetition's own columns from ``at.lo``."""
     for c in range(len(at.fitted)):
         if at.fitted[c]:
             for k in range(len(at.fitted)):
@@ -347,7 +350,7 @@ def _fit_pool(kind, task, models, at):
     for row in task.pool:
         at.counts[task.y[row]] += 1.0
     fitted_classes(at)
-    _take_rows(task, task.pool, 0, size, models)
+    take_rows(task, task.pool, 0, size, models)
     models.weight[:] = 1.0
     _fit_fresh(kind, models, at, size)
     models.start[:] = models.theta
@@ -358,7 +361,7 @@ def _fit_draw(kind, task, n, repetition, models, at):
     size = draw_fresh(task, n, repetition, at)
     for i in range(size):
         models.weight[i] = at.weight[at.distinct[i]]
-    _take_rows(task, at.distinct, 0, size, models)
+    take_rows(task, at.distinct, 0, size, models)
     _fit_fresh(kind, models, at, size)
 
 
@@ -402,7 +405,7 @@ def linear_block(kind, task, columns, P, root, price, out, decisions):
             continue
         for i in range(len(task.sizes)):
             _fit_draw(kind, task, task.sizes[i], task.first + r, models, at)
-            _decide_all(models, columns, at)
+            decide_all(models, columns, at)
             if decisions.size > 0:
                 decisions[i, r] = at.F
             if columns.varying:

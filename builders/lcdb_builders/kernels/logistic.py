@@ -30,7 +30,7 @@ NEAR = 1e-8
 
 
 @kernel
-def damped_newton(XT, n, sign, weight, P, theta, inverse, count):
+def damped_newton(XT, n, sign, weight, P, tolerance, theta, inverse, count):
     """Go from `theta` to the optimum with exact Hessians and a line search.
 
     Parameters
@@ -39,6 +39,8 @@ def damped_newton(XT, n, sign, weight, P, theta, inverse, count):
         Rows as for `logistic_pass`.
     P
         Penalty (lower triangle).
+    tolerance
+        The squared decrement, as a share of the objective, below which one more step is the last.
     theta
         Start, and on return the optimum.
     inverse
@@ -80,7 +82,7 @@ def damped_newton(XT, n, sign, weight, P, theta, inverse, count):
         for i in range(p):
             squared += gradient[i] * step[i]
             start[i] = theta[i]
-        if squared <= TOLERANCE * objective:
+        if squared <= tolerance * objective:
             for i in range(p):
                 theta[i] -= step[i]
             if len(inverse) > 0:

@@ -25,6 +25,7 @@ __all__ = [
     "score_constant_sets",
     "score_left_out",
     "score_own_sets",
+    "score_side_by_side",
 ]
 
 #: Workspace of a block: `F`, `packed` (K, columns) decision values; `present` (K,) classes of the
@@ -141,7 +142,7 @@ def _to_log_scores(F, at, first, stop):
 
 
 @kernel(borrow=True, glue=True)
-def _score(F, at, lo, hi, out):
+def _score(F, at, lo, hi, workspace, out):
     """Score one test set: decision values if K = 2, else log scores."""
     present = 0
     only = 0
@@ -152,9 +153,9 @@ def _score(F, at, lo, hi, out):
     if present == 1:
         score_constant(only, lo, hi, out)
     elif len(at.present) == 2:
-        score_margins(F[1], lo, hi, at.room, out)
+        score_margins(F[1], lo, hi, workspace, out)
     else:
-        score_log_scores(F, at.present, lo, hi, at.room, out)
+        score_log_scores(F, at.present, lo, hi, workspace, out)
 
 
 @kernel(borrow=True)
@@ -163,7 +164,7 @@ def score_constant_sets(columns, at, out):
     if len(at.present) > 2:
         _to_log_scores(at.F, at, 0, at.F.shape[1])
     for k in range(len(columns.lo)):
-        _score(at.F, at, columns.lo[k], columns.hi[k], out[k])
+        _score(at.F, at, columns.lo[k], columns.hi[k], at.room, out[k])
 
 
 @kernel(borrow=True)
@@ -174,7 +175,15 @@ def score_own_sets(at, out):
     if len(at.present) > 2:
         for c in range(len(lo)):
             _to_log_scores(at.F, at, lo[c], hi[c])
-    _score(at.F, at, lo, hi, out[0])
+    _score(at.F, at, lo, hi, at.room, out[0])
+
+
+@kernel(borrow=True)
+def score_side_by_side(F, at, lo, hi, workspace, out):
+    """Score decision values of columns of another array, all of them between lo and hi."""
+    if len(at.present) > 2:
+        _to_log_scores(F, at, 0, hi[len(hi) - 1])
+    _score(F, at, lo, hi, workspace, out)
 
 
 @kernel(borrow=True)
@@ -187,4 +196,4 @@ def score_left_out(columns, at, out):
     gather(at.F, at.fitted, at.index, size, at.packed)
     if len(at.present) > 2:
         _to_log_scores(at.packed, at, 0, size)
-    _score(at.packed, at, lo, hi, out[0])
+    _score(at.packed, at, lo, hi, at.room, out[0])

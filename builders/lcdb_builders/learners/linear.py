@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from lcdb_builders.curves import reference_block
 from lcdb_builders.kernels import linear as kernels
+from lcdb_builders.kernels.layout import Columns, Task
+from lcdb_builders.kernels.linear_tuned import linear_tuned
 from lcdb_builders.kernels.scaling import hinge_root, logistic_root, penalty_of, scaled
-from lcdb_builders.learners.base import Parameter, Scores
-from lcdb_builders.learners.batch import columns_of, empty_values, scores_by_split, task_of
-from lcdb_builders.learners.builtin import WEIGHTS, BuiltinLearner
+from lcdb_builders.kernels.tuning import Tuned, Tuning, hold_out_of
+from lcdb_builders.learners.base import Parameter
+from lcdb_builders.learners.batch import KernelLearner
+from lcdb_builders.learners.builtin import WEIGHTS
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import Block
 
@@ -22,11 +24,21 @@ __all__ = ["LREG", "LSVC"]
 _NO_DECISIONS = np.empty((0, 0, 0, 0))
 
 
-class _Linear(BuiltinLearner):
-    """What both share: a block of scaled features for the kernel."""
+def _scaled(
+    snapshot: Snapshot, task: Task, columns: Columns
+) -> tuple[Task, Columns, np.ndarray, np.ndarray]:
+    """Return cells and columns with scaled features, and what scaled them."""
+    Z, mean, scale = scaled(snapshot.X)
+    XT = np.ascontiguousarray(Z[columns.rows].T)
+    return task._replace(X=Z), columns._replace(XT=XT), mean, scale
 
-    implementation = "kernel-1"
+
+class _Linear(KernelLearner):
+    """What both share: features scaled for the kernel, and a penalty that means the same there."""
+
     kind: ClassVar[int]
+    tuned_parameter: ClassVar[str]
+    tunes = True
 
     @abstractmethod
     def problem(
@@ -34,37 +46,54 @@ class _Linear(BuiltinLearner):
     ) -> tuple[np.ndarray, float]:
         """Return the root of the penalty in scaled coordinates, and the price of the loss."""
 
-    def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
-        """Return the scores of a block by split."""
-        if block.unit.tuning != "default":
-            return reference_block(self, snapshot, block, splits)
-        return scores_by_split(self.values(snapshot, block, splits, _NO_DECISIONS), splits)
+    def fill(
+        self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
+    ) -> None:
+        """Fill the values of an untuned block."""
+        self.decide(snapshot, block, task, columns, values, _NO_DECISIONS)
 
-    def values(
-        self, snapshot: Snapshot, block: Block, splits: Sequence[str], decisions: np.ndarray
-    ) -> np.ndarray:
-        """Return what the kernel fills; also fills `decisions`, if they are of any size."""
-        values = empty_values(block, splits)
-        Z, mean, scale = scaled(snapshot.X)
-        columns = columns_of(snapshot, block, splits)
+    def decide(
+        self,
+        snapshot: Snapshot,
+        block: Block,
+        task: Task,
+        columns: Columns,
+        values: np.ndarray,
+        decisions: np.ndarray,
+    ) -> None:
+        """Fill the values, and decision values if `decisions` is of any size."""
+        task, columns, mean, scale = _scaled(snapshot, task, columns)
         root, price = self.problem(block.unit.parameters, mean, scale)
+        penalty = penalty_of(root)
         count = kernels.linear_block(
-            self.kind,
-            task_of(snapshot, block)._replace(X=Z),
-            columns._replace(XT=np.ascontiguousarray(Z[columns.rows].T)),
-            penalty_of(root),
-            root,
-            price,
-            values,
-            decisions,
+            self.kind, task, columns, penalty, root, price, values, decisions
         )
+        self._check(block, count)
+
+    def fill_tuned(
+        self,
+        snapshot: Snapshot,
+        block: Block,
+        task: Task,
+        columns: Columns,
+        tuning: Tuning,
+        tuned: Tuned,
+    ) -> None:
+        """Fill a tuned block."""
+        task, columns, mean, scale = _scaled(snapshot, task, columns)
+        root, _ = self.problem({self.tuned_parameter: 1.0}, mean, scale)
+        held = hold_out_of(task, columns, tuning)
+        count = linear_tuned(self.kind, task, columns, penalty_of(root), root, tuning, held, tuned)
+        self._check(block, count)
+
+    def _check(self, block: Block, count: np.ndarray) -> None:
+        """Raise an error if a kernel has not found an optimum."""
         if count[3]:
             msg = (
                 f"{self.name} found no optimum in {count[3]} fits of {block.unit.label}; expected "
                 "none: please report the dataset and parameters"
             )
             raise ArithmeticError(msg)
-        return values
 
 
 class LREG(_Linear):
