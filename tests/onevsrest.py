@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from lcdb_builders.kernels.layout import draw
-from lcdb_builders.learners.batch import columns_of, empty_values, task_of
+from lcdb_builders.learners.batch import columns_of, task_of
 from lcdb_builders.reference.metrics import cell_scores
 from lcdb_builders.reference.onevsrest import log_sigmoid
 from lcdb_builders.snapshot import Snapshot
@@ -87,8 +87,7 @@ def cells(learner, snapshot, block, splits=None):
     task = task_of(snapshot, block)
     columns = columns_of(snapshot, block, splits)
     decisions = np.full((*block.shape, snapshot.classes, len(columns.rows)), np.nan)
-    values = empty_values(block, splits)
-    learner.decide(snapshot, block, task, columns, values, decisions)
+    values = learner.values(snapshot, block, splits, decisions)
     draws = {split: block.with_split(split).unit.draws(snapshot.rows) for split in splits}
     own = columns.varying and block.unit.sampling == "additive" and learner.name != "GSVC"
     for j, r in enumerate(block.repetitions):

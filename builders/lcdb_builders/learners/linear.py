@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from lcdb_builders.kernels.linear_tuned import linear_tuned
 from lcdb_builders.kernels.scaling import hinge_root, logistic_root, penalty_of, scaled
 from lcdb_builders.kernels.tuning import Tuned, Tuning, hold_out_of
 from lcdb_builders.learners.base import Parameter
-from lcdb_builders.learners.batch import KernelLearner
+from lcdb_builders.learners.batch import KernelLearner, columns_of, empty_values, task_of
 from lcdb_builders.learners.builtin import WEIGHTS
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import Block
@@ -50,9 +50,18 @@ class _Linear(KernelLearner):
         self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
     ) -> None:
         """Fill the values of an untuned block."""
-        self.decide(snapshot, block, task, columns, values, _NO_DECISIONS)
+        self._fill(snapshot, block, task, columns, values, _NO_DECISIONS)
 
-    def decide(
+    def values(
+        self, snapshot: Snapshot, block: Block, splits: Sequence[str], decisions: np.ndarray
+    ) -> np.ndarray:
+        """Return what the kernel fills; also fills `decisions`, if they are of any size."""
+        values = empty_values(block, splits)
+        task, columns = task_of(snapshot, block), columns_of(snapshot, block, splits)
+        self._fill(snapshot, block, task, columns, values, decisions)
+        return values
+
+    def _fill(
         self,
         snapshot: Snapshot,
         block: Block,
@@ -61,7 +70,6 @@ class _Linear(KernelLearner):
         values: np.ndarray,
         decisions: np.ndarray,
     ) -> None:
-        """Fill the values, and decision values if `decisions` is of any size."""
         task, columns, mean, scale = _scaled(snapshot, task, columns)
         root, price = self.problem(block.unit.parameters, mean, scale)
         penalty = penalty_of(root)
