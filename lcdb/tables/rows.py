@@ -75,6 +75,14 @@ class Table:
         fixed = ["row", "metric", "published", "ours", "difference"]
         return [*fixed, *self.beside, "cells", "missing", "constant"]
 
+    def told(self) -> list[list[str]]:
+        """Return as text the rows that say something: a printed number, or one of ours."""
+        return [
+            cells
+            for cells, row in zip(self.cells(), self.rows, strict=True)
+            if row.published is not None or row.ours is not None
+        ]
+
     def cells(self) -> list[list[str]]:
         """Return the rows as text; an SD stands in brackets behind its mean."""
         return [
@@ -119,9 +127,9 @@ def _markdown(tables: Sequence[Table]) -> str:
     for table in tables:
         header = table.header()
         lines = [f"### {table.title}", ""]
-        lines.append("| " + " | ".join(header) + " |")
+        lines.append("| " + " | ".join(name.replace("_", " ") for name in header) + " |")
         lines.append("|" + "|".join("---" if i < 2 else "--:" for i in range(len(header))) + "|")
-        lines += ["| " + " | ".join(row) + " |" for row in table.cells()]
+        lines += ["| " + " | ".join(row) + " |" for row in table.told()]
         if table.note:
             lines += ["", table.note]
         parts.append("\n".join(lines))
@@ -145,7 +153,7 @@ def _latex(tables: Iterable[Table]) -> str:
         lines.append("    \\hline")
         lines.append("    " + " & ".join(map(escape, header)) + " \\\\")
         lines.append("    \\hline")
-        lines += ["    " + " & ".join(map(escape, row)) + " \\\\" for row in table.cells()]
+        lines += ["    " + " & ".join(map(escape, row)) + " \\\\" for row in table.told()]
         lines += ["    \\hline", "  \\end{tabular}", "\\end{table}"]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)

@@ -117,3 +117,32 @@ def test_memory_stays_below_500_megabytes(large):
         check=True,
     )
     assert int(run.stdout) < 500_000  # kB
+
+
+WHOLE_PASS = """
+import sys, time
+import lcdb
+began = time.monotonic()
+with lcdb.open(sys.argv[1], chunks="auto") as db:
+    for metric in ("accuracy", "auc", "brier", "cross_entropy"):
+        db[44037][metric].count().compute()
+read = time.monotonic() - began
+began = time.monotonic()
+with lcdb.open(sys.argv[1], chunks="auto") as db:
+    for metric in ("accuracy", "auc", "brier", "cross_entropy"):
+        cells = lcdb.analysis.summary(db[44037][metric]).compute()["mean"].size
+analysed = time.monotonic() - began
+with lcdb.open(sys.argv[1]) as db:
+    lcdb.tables.curve_frame(db)
+print(f"{4 * cells} cells: read in {read:.1f} s, summarised in {analysed:.1f} s", file=sys.stderr)
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+def test_a_pass_over_everything_stays_below_2_gigabytes(large):
+    """Lazily, one curve of a cube at a time for each thread, whatever the cube's size."""
+    run = subprocess.run(
+        [sys.executable, "-c", WHOLE_PASS, str(large)], capture_output=True, text=True, check=True
+    )
+    print(run.stderr)
+    assert int(run.stdout) < 2_000_000  # kB
