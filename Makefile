@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 .PHONY: help demo test test-full lint clean
 
 help:
-	@echo "make demo       install, build a real database of iris in $(DEMO)/, show it"
+	@echo "make demo       install, build the whole iris cube (6.3 million fits) in $(DEMO)/, show it"
 	@echo "make test       install, lint, type-check, run all tests at reduced counts"
 	@echo "make test-full  the same tests at full counts (an hour or more)"
 	@echo "make lint       formatting, lint and types alone"
@@ -30,6 +30,7 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
+	$(BIN)/lcdb compile demo
 	$(BIN)/lcdb build demo --out $(DEMO)
 	$(BIN)/lcdb info $(DEMO)
 	$(BIN)/lcdb tables $(DEMO) --table 1 --table text --view duplicate_seeds
