@@ -116,6 +116,30 @@ print(scores["accuracy"].mean(), scores["brier"].mean())
     assert scores() == [accuracy, 2 * brier]
 
 
+def test_what_is_marked_is_what_numba_will_find(tmp_path):
+    """Numba looks at paths and times of sources as well, whatever is in them."""
+    root = tmp_path / "copy"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(lcdb_builders.__file__).parent, root / "lcdb_builders", ignore=ignored)
+    script = f"""
+from lcdb_builders.planning.plan import load_plan
+from lcdb_builders.run import compiling
+compiling._exercise = lambda kind: None
+kinds = compiling.plan_kinds(load_plan({PLAN!r}))
+marked = [compiling._is_marked(kind) for kind in kinds]
+compiling.make_ready(kinds)
+print(all(marked), any(marked), all(compiling._is_marked(kind) for kind in kinds))
+"""
+
+    def marked():
+        return run(["-c", script], environment(tmp_path / "cache", root)).stdout.split()
+
+    assert marked() == ["False", "False", "True"]
+    assert marked() == ["True", "True", "True"]
+    os.utime(root / "lcdb_builders" / "kernels" / "neighbours.py", (1, 1))
+    assert marked() == ["False", "False", "True"]
+
+
 def test_only_what_kernels_compute_is_compiled():
     plan = load_plan(
         {

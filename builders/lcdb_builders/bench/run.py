@@ -25,7 +25,7 @@ from lcdb_builders.storage.environment import environment
 
 __all__ = ["NORMAL", "PLAN", "QUICK", "Asked", "bench"]
 
-NORMAL = Effort(seconds=0.12, sizes=8, step=1, baseline_sizes=5)
+NORMAL = Effort(seconds=0.08, sizes=8, step=1, baseline_sizes=4)
 QUICK = Effort(seconds=0.02, sizes=4, step=8, baseline_sizes=2)
 # What the projection is of.
 PLAN = "turan2026"

@@ -22,7 +22,7 @@ import numpy as np
 from numba import config
 
 from lcdb.errors import LCDBError, StorageError
-from lcdb_builders.kernels.jit import cache_folder
+from lcdb_builders.kernels.jit import SOURCES, cache_folder
 from lcdb_builders.planning.plan import Plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.run.progress import duration
@@ -198,9 +198,17 @@ def make_ready(kinds: Iterable[Kind]) -> None:
             _ready.add(kind.key)
 
 
+@cache
+def _installation() -> str:
+    """Return a digest of what Numba looks at besides the folder: paths and times of sources."""
+    stats = [(path, path.stat()) for path in sorted(SOURCES.rglob("*.py"))]
+    return digest([[str(path), stat.st_mtime_ns, stat.st_size] for path, stat in stats])
+
+
 def _marker(kind: Kind) -> Path | None:
     folder = cache_folder()
-    return None if folder is None else folder / f"{kind.key[:24]}.ready"
+    name = digest([kind.key, _installation()])[:24]
+    return None if folder is None else folder / f"{name}.ready"
 
 
 def _is_marked(kind: Kind) -> bool:
