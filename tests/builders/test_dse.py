@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from lcdb_builders.dse import maker
 from lcdb_builders.dse import tasks as dse_tasks
-from lcdb_builders.dse.build import build_dse, obtain, parts
+from lcdb_builders.dse.build import SEED, build_dse, obtain, parts
 from lcdb_builders.dse.learners import LEARNERS
 from lcdb_builders.dse.tasks import draw
 from lcdb_builders.streams import stream, stream_key
@@ -127,12 +127,14 @@ def test_tasks_are_standardised_and_split(tmp_path):
 
 
 def test_faces_come_from_scikit_learn_or_are_missing(tmp_path, monkeypatch):
-    report, missing = build_dse(
-        tmp_path / "db", **{**SMALL, "tasks": ["moons", "faces"]}, trials=2, workers=1,
-        data_home=tmp_path / "nothing",
-    )  # fmt: skip
+    asked = []
+    with monkeypatch.context() as patched:
+        spy = "lcdb_builders.dse.build.build_trials"
+        patched.setattr(spy, lambda parts, *_, **__: asked.extend(parts))
+        options = {**SMALL, "tasks": ["moons", "faces"], "data_home": tmp_path / "nothing"}
+        _, missing = build_dse(tmp_path / "db", **options)
     assert set(missing) == {"faces"} and "--data-home" in missing["faces"]
-    assert not [label for label in report.cubes["dse"].statuses if "faces" in label]
+    assert {part.labels[1] for part in asked} == {"moons"}  # nothing takes its place
     with pytest.raises(FetchError, match="the images of the task faces cannot be had"):
         build_dse(tmp_path / "other", **{**SMALL, "tasks": ["faces"]}, trials=2)
     assert not (tmp_path / "other").exists()
@@ -160,30 +162,29 @@ def test_names_that_do_not_exist_are_refused(tmp_path):
 
 
 def test_one_cube_whatever_the_workers_and_however_often_killed(tmp_path):
-    """1 worker, 2 workers, a build that grows, and one that is killed: the same bytes."""
+    """1 worker, and 2 workers that are killed and begin again: the same bytes."""
     once, _ = build_dse(tmp_path / "one", **SMALL, trials=16, workers=1)
-    expected = once.cubes["dse"].sha256
-    build_dse(tmp_path / "grown", **{**SMALL, "learners": ["LR"]}, trials=5, workers=1)
-    with lcdb.open(tmp_path / "grown") as db:
-        before = db["dse"].accuracy.sel(learner="LR").values
-    command = [sys.executable, "-m", "lcdb.cli", "build", "dse", "--out", str(tmp_path / "grown"),
+    command = [sys.executable, "-m", "lcdb.cli", "build", "dse", "--out", str(tmp_path / "two"),
                "--trials", "16", "--task", "moons", "--learner", "kNN", "--learner", "LR",
                "--mode", "random", "--workers", "2", "--quiet"]  # fmt: skip
     killed = subprocess.Popen(command)
-    deadline = time.monotonic() + 60
-    while not list((tmp_path / "grown").rglob("*.block")) and killed.poll() is None:
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "two").rglob("*.block")) and killed.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     subprocess.run(command, check=True)
-    with lcdb.open(tmp_path / "grown") as db:
+    cubes = [(tmp_path / name / "cubes" / "dse.nc").read_bytes() for name in ("one", "two")]
+    assert cubes[0] == cubes[1]
+    # Fewer trials, asked for later, are there: nothing is computed. More are added.
+    again, _ = build_dse(tmp_path / "two", **SMALL, trials=5, workers=2)
+    assert again.computed == 0 and again.cubes["dse"].sha256 == once.cubes["dse"].sha256
+    with lcdb.open(tmp_path / "two") as db:
         lcdb.schema.validate(db["dse"])
-        after = db["dse"].accuracy.sel(learner="LR").values
-    assert after[..., :5].tobytes() == before.tobytes()
-    again, _ = build_dse(tmp_path / "grown", **SMALL, trials=16, workers=2)
-    assert again.computed == 0
-    assert again.cubes["dse"].sha256 == expected
+        part = db["dse"]["accuracy"].sel(learner="LR", task="moons", mode="random").values
+    expected = maker.trials(part_of("LR", seed=SEED), range(3), None)["accuracy"]
+    assert part[:3].tobytes() == expected.tobytes()
 
 
 def test_options_of_another_kind_of_build_are_refused(tmp_path, capsys):
