@@ -24,6 +24,7 @@ from lcdb_builders.sampling import largest_size
 
 __all__ = ["CANDIDATES", "fit", "main", "mean_terms"]
 
+ROUNDS = 20
 # What may matter to a learner, besides a constant: scores of test rows, moments, problems.
 _GAUSSIAN = ("k", "tk", "td", "tdk", "nd", "dd", "ddk")
 _LINEAR = ("o", "do", "ddo", "nd", "ndo", "nddo", "tk", "tdo")
@@ -69,10 +70,16 @@ def fit(cases: Sequence[Mapping[str, Any]], products: Sequence[str]) -> tuple[Te
     """
     micros = np.array([case["micros"] for case in cases])
     terms = np.array([mean_terms(case, products) for case in cases])
-    # Columns of like size, or the solver takes the small ones for zero.
-    scale = (terms / micros[:, None]).max(axis=0)
-    found = nnls(terms / micros[:, None] / scale, np.ones(len(cases)))[0] / scale
-    ratios = terms @ found / micros
+    predicted = micros
+    for _ in range(ROUNDS):
+        # Errors relative to both, so that a half counts as much as a double.
+        weight = 1 / np.sqrt(micros * predicted)
+        columns = terms * weight[:, None]
+        # Columns of like size, or the solver takes the small ones for zero.
+        scale = columns.max(axis=0)
+        found = nnls(columns / scale, micros * weight)[0] / scale
+        predicted = np.maximum(terms @ found, 1e-3 * micros)
+    ratios = predicted / micros
     chosen = {
         product: float(f"{value:.2g}")
         for product, value in zip(products, found, strict=True)
