@@ -92,7 +92,7 @@ def chosen_values(cube: xr.Dataset, learner: str, metric: str = "accuracy") -> x
     )
     value.attrs = {"long_name": f"{rule['parameter']} chosen by {metric}"}
     names = {f"choice_{metric}": "choice", f"choice_flag_{metric}": "flag"}
-    found = part.rename(names).assign(value=value).assign_coords(grid=("grid", grid))
+    found = part.rename_vars(names).assign(value=value).assign_coords(grid=("grid", grid))
     found.attrs = {
         "learner": learner,
         "metric": metric,
@@ -139,7 +139,8 @@ def choice_shares(chosen: xr.Dataset, *, ties: bool = True) -> xr.DataArray:
     places = xr.DataArray(np.arange(chosen.sizes["grid"]), {"grid": chosen["grid"]}, ("grid",))
     hits = ((chosen["choice"] == places) & counts).sum(REPETITION)
     total = counts.sum(REPETITION)
-    shares = (hits / total.where(total > 0)).rename("share")
+    shares = hits / total.where(total > 0)
+    shares.name = "share"
     shares.attrs = {
         **chosen.attrs,
         "long_name": f"share of repetitions that chose each {chosen.attrs['parameter']}",
