@@ -16,6 +16,7 @@ import numpy as np
 from lcdb.schema import CHOICE_FLAGS, METRICS
 from lcdb_builders.cells import fit_cell, score_cell, training_rows, weighted_rows
 from lcdb_builders.kernels.streams import permute_head
+from lcdb_builders.kernels.tuning import EQUAL
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.sampling import Draws
 from lcdb_builders.snapshot import Snapshot
@@ -69,20 +70,23 @@ class TuningRule:
     def choose(self, scores: np.ndarray, direction: str, default: Any) -> tuple[int, bool]:
         """Return the index of the best score, and whether others were as good.
 
-        Ties go to the index nearest to that of the untuned value, then to the smaller one; or to
-        the first. Scores that are all NaN (the AUC of one class) are all tied.
+        Scores that differ by no more than the rounding of their sums are tied, and so are those
+        that are all NaN (the AUC of one class). Ties go to the index nearest to that of the untuned
+        value, then to the smaller one; or to the first.
 
         Examples
         --------
         >>> rule = TuningRule("k", (1, 6, 11, 17), "nearest_default")
         >>> rule.choose(np.array([0.9, 0.8, 0.9, 0.9]), "maximize", 6)
         (0, True)
+        >>> rule.choose(np.array([0.1 + 0.2, 0.3, 0.5, 0.5]), "minimize", 6)
+        (1, True)
         """
         if np.isnan(scores).all():
             best = np.arange(len(scores))
         else:
             top = np.nanmax(scores) if direction == "maximize" else np.nanmin(scores)
-            best = np.flatnonzero(scores == top)
+            best = np.flatnonzero(np.abs(scores - top) <= EQUAL * max(1.0, abs(top)))
         if self.tie == "nearest_default":
             best = best[np.argsort(np.abs(best - self.place_of(default)), kind="stable")]
         return int(best[0]), len(best) > 1

@@ -46,6 +46,9 @@ LEARNERS = [
     ("QDC", {}, "ten classes"),
     ("NNC", {}, "integers"),
     ("NNC", {"neighbors": 3}, "integers"),
+    ("DT", {"min_samples_leaf": 2}, "ten classes"),
+    ("RFOR", {"trees": 2}, "duplicates"),
+    ("ADAB", {"stumps": 4}, "integers"),
 ]
 
 

@@ -31,6 +31,7 @@ from lcdb_builders.kernels.streams import permute_head
 
 __all__ = [
     "CHOSEN",
+    "EQUAL",
     "ONE_CLASS_FIT",
     "ONE_CLASS_VALIDATION",
     "TIE",
@@ -49,6 +50,9 @@ __all__ = [
 CHOSEN, TIE, ONE_CLASS_VALIDATION, ONE_CLASS_FIT = range(4)
 # Accuracy and AUC are maximised, Brier score and cross-entropy minimised.
 METRICS, MAXIMISED = 4, 2
+# Scores that are so near to the best are as good: what is left is the rounding of their sums, in
+# which implementations differ.
+EQUAL = 1e-12
 
 #: How a block is tuned: `key0`, `key1` of the stream that holds out rows; `grid` (G,) float64
 #: values; `place`, the index that wins ties if it is among the best, else the nearest to it, of two
@@ -190,17 +194,16 @@ def choose(tuning, flag, at, choices, flags):
     values = len(tuning.grid)
     for m in range(METRICS):
         sign = 1.0 if m < MAXIMISED else -1.0
-        best = -np.inf
+        best = -np.inf  # and so it stays for the AUC of one class: all are tied
+        if flag != ONE_CLASS_FIT:
+            for g in range(values):
+                x = sign * at.scores[g, m]
+                best = x if x > best else best
+        least = best - EQUAL * max(1.0, abs(best)) if best > -np.inf else best
         equal = 0
         chosen = 0
         for g in range(values):
-            x = sign * at.scores[g, m] if flag != ONE_CLASS_FIT else 0.0
-            if np.isnan(x):  # the AUC of one class: all are tied
-                x = -np.inf
-            if x > best:
-                best = x
-                equal = 0
-            if x == best:
+            if best == -np.inf or sign * at.scores[g, m] >= least:
                 equal += 1
                 if equal == 1 or abs(g - tuning.place) < abs(chosen - tuning.place):
                     chosen = g
