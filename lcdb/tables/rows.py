@@ -99,7 +99,8 @@ class Table:
         ]
 
     def _number(self, value: float | None) -> str:
-        return "" if value is None else f"{value:.{self.digits}f}"
+        # Rounding comes first: -0.001 is 0.00, not -0.00.
+        return "" if value is None else f"{round(value, self.digits) + 0.0:.{self.digits}f}"
 
     def _with_sd(self, value: float | None, sd: float | None) -> str:
         return self._number(value) + (f" ({self._number(sd)})" if sd is not None else "")
