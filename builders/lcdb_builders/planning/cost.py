@@ -114,7 +114,9 @@ KERNEL: Mapping[str, Mapping[str, Terms]] = {
 # one decomposition, path or ensemble. Trees are measured, the others guessed so far.
 TUNED: Mapping[str, float] = {
     **dict.fromkeys(("NMC", "LDC", "QDC", "NNC", "LREG", "LSVC"), 12.0),
-    **{"DT": 9.0, "RFOR": 7.0, "ADAB": 1.9},
+    "DT": 9.0,
+    "RFOR": 7.0,
+    "ADAB": 1.9,
 }
 # A scikit-learn class that nothing is known of.
 UNKNOWN: Terms = {"": 3000, "nd": 1.0, "tk": 0.3}
