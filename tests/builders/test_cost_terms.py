@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from lcdb_builders.bench.terms import CANDIDATES, fit, mean_terms
-from lcdb_builders.planning.cost import KERNEL, TUNED, cell_seconds, term_values
+from lcdb_builders.planning.cost import KERNEL, TUNED, TUNED_TERMS, cell_seconds, term_values
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.sampling import Draws
@@ -72,3 +72,4 @@ def test_every_learner_of_a_plan_has_a_cost_that_grows():
             if unit.learner in KERNEL and unit.tuning == "default" and unit.split == "fixed":
                 assert seconds[-1] >= 0.99 * seconds[0], unit.label
     assert set(KERNEL) == set(LEARNERS) and set(TUNED) <= set(LEARNERS)
+    assert set(TUNED_TERMS) <= set(LEARNERS) - set(TUNED)
