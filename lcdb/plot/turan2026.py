@@ -95,8 +95,13 @@ def _default_and_tuned(db: Database, key: Key, metric: str) -> Axes:
 def _plain(
     db: Database, key: Key | None, metric: str, split: str = "fixed"
 ) -> dict[Key, xr.DataArray]:
-    """Return the additive, untuned curves of all learners on a dataset, or on all."""
+    """Return the additive, untuned curves of all learners on a dataset, or on all.
+
+    Where there is no such split, the curves of `fixed` are shown.
+    """
     chosen = None if key in (None, "") else key
+    if all(split not in header.labels["split"] for header in db.headers.values()):
+        split = "fixed"
     return db.select(chosen, sampling="additive", split=split, tuning="default", metric=metric)
 
 

@@ -149,16 +149,18 @@ def summary(
     values = np.full((len(rows), len(probabilities)), np.nan)
     for start in range(0, len(rows), _ROWS):
         part = np.arange(start, min(start + _ROWS, len(rows)))
-        ordered = np.sort(rows[start : start + _ROWS], axis=1)  # NaN last
-        counts = repetitions - np.isnan(ordered).sum(axis=1)
+        block = rows[start : start + _ROWS]
+        counts = repetitions - np.isnan(block).sum(axis=1)
         for n in np.unique(counts):
+            if not n:
+                continue  # a cube has many cells that were not built: they cost no sort
             same = counts == n
             where = part[same]
+            ordered = np.sort(block if same.all() else block[same], axis=1)  # NaN last
             fields["count"][where] = n
-            if n:
-                chosen = ordered if same.all() else ordered[same]
-                _fill(fields, where, chosen, int(n))
-                values[where] = _interpolate(chosen, int(n), probabilities)
+            _fill(fields, where, ordered, int(n))
+            values[where] = _interpolate(ordered, int(n), probabilities)
+        fields["count"][part[counts == 0]] = 0
     fields["constant"] = is_constant(fields["minimum"], fields["maximum"], fields["mean"])
     return (
         {name: field.reshape(shape) for name, field in fields.items()},
