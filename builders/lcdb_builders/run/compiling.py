@@ -159,6 +159,7 @@ def _specimen(classes: int) -> Snapshot:
 
 def _exercise(kind: Kind) -> None:
     """Compute a block of a kind on each specimen."""
+    from lcdb_builders.curves import draws_block
     from lcdb_builders.learners import registry
 
     learner = registry.for_unit(kind.unit)
@@ -175,7 +176,9 @@ def _exercise(kind: Kind) -> None:
             tuning_rule=rule,
             sizes=sizes,
         )
-        learner.block(snapshot, Block(unit, sizes, 0, 1), kind.splits)
+        block = Block(unit, sizes, 0, 1)
+        learner.block(snapshot, block, kind.splits)
+        draws_block(snapshot, block, kind.splits)  # draws outside of kernels: the cube has them too
 
 
 # -- in the process that computes ------------------------------------------------------------------
