@@ -36,6 +36,8 @@ COMPARISONS = (
     Comparison("QDC"),
     Comparison("NNC"),
     Comparison("NNC", (1, 2, 3, 4, 1000)),
+    Comparison("GSVC", largest=300),
+    Comparison("GSVC", (1e-2, 0.3, 1.0, 10.0, 1e3), largest=300),
     Comparison("DT", largest=300),
     Comparison("RFOR", (1, 2, 5, 9, 14), largest=300),
     Comparison("ADAB", (1, 3, 8, 20, 40), largest=300),

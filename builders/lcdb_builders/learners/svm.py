@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lcdb_builders.curves import reference_block
 from lcdb_builders.kernels.gram import gaussian_gram
+from lcdb_builders.kernels.layout import Columns, Task
 from lcdb_builders.kernels.svm import svm_block
-from lcdb_builders.learners.base import Parameter, Scores
-from lcdb_builders.learners.batch import columns_of, empty_values, scores_by_split, task_of
-from lcdb_builders.learners.builtin import WEIGHTS, BuiltinLearner
+from lcdb_builders.kernels.svm_tuned import svm_tuned
+from lcdb_builders.kernels.tuning import Tuned, Tuning, hold_out_of
+from lcdb_builders.learners.base import Parameter
+from lcdb_builders.learners.batch import KernelLearner, columns_of, empty_values, task_of
+from lcdb_builders.learners.builtin import WEIGHTS
 from lcdb_builders.reference.machine import dataset_gamma, kkt_tolerance
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import Block
@@ -22,16 +24,22 @@ __all__ = ["GSVC"]
 _NO_DECISIONS = np.empty((0, 0, 0, 0))
 
 
-class GSVC(BuiltinLearner):
+def _gram(snapshot: Snapshot) -> np.ndarray:
+    gram = np.empty((snapshot.rows, snapshot.rows))
+    gaussian_gram(snapshot.X, dataset_gamma(snapshot.X), gram)
+    return gram
+
+
+class GSVC(KernelLearner):
     """Support vector classifier with a Gaussian kernel; gamma is one constant per dataset."""
 
     name = "GSVC"
-    implementation = "kernel-1"
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "C": Parameter(1.0, float, 1e-12, 1e12, "price of a row's hinge loss")
     }
     tuned_parameter = "C"
     grid = WEIGHTS
+    tunes = True
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted support vector classifier with the dataset's gamma."""
@@ -39,27 +47,48 @@ class GSVC(BuiltinLearner):
 
         return Reference(**params, gamma=dataset_gamma(snapshot.X))
 
-    def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
-        """Return the scores of a block by split."""
-        if block.unit.tuning != "default":
-            return reference_block(self, snapshot, block, splits)
-        return scores_by_split(self.values(snapshot, block, splits, _NO_DECISIONS), splits)
+    def fill(
+        self,
+        snapshot: Snapshot,
+        block: Block,
+        task: Task,
+        columns: Columns,
+        values: np.ndarray,
+        decisions: np.ndarray = _NO_DECISIONS,
+    ) -> None:
+        """Fill the values of an untuned block; also `decisions`, if they are of any size."""
+        C = block.unit.parameters["C"]
+        tolerance = kkt_tolerance(C)
+        svm_block(task, columns, _gram(snapshot), C, tolerance, values, decisions)
 
     def values(
         self, snapshot: Snapshot, block: Block, splits: Sequence[str], decisions: np.ndarray
     ) -> np.ndarray:
-        """Return what the kernel fills; also fills `decisions`, if they are of any size."""
+        """Return the values of an untuned block; also fills `decisions`."""
         values = empty_values(block, splits)
-        C = block.unit.parameters["C"]
-        gram = np.empty((snapshot.rows, snapshot.rows))
-        gaussian_gram(snapshot.X, dataset_gamma(snapshot.X), gram)
-        svm_block(
-            task_of(snapshot, block),
-            columns_of(snapshot, block, splits),
-            gram,
-            C,
-            kkt_tolerance(C),
-            values,
-            decisions,
-        )
+        task, columns = task_of(snapshot, block), columns_of(snapshot, block, splits)
+        self.fill(snapshot, block, task, columns, values, decisions)
         return values
+
+    def fill_tuned(
+        self,
+        snapshot: Snapshot,
+        block: Block,
+        task: Task,
+        columns: Columns,
+        tuning: Tuning,
+        tuned: Tuned,
+    ) -> None:
+        """Fill a tuned block."""
+        held = hold_out_of(task, columns, tuning)
+        none = np.zeros((1, snapshot.classes), np.int64)
+        svm_tuned(
+            task,
+            columns,
+            _gram(snapshot),
+            tuning,
+            np.array([kkt_tolerance(C) for C in tuning.grid]),
+            held,
+            Columns(False, np.empty((0, 0)), held.held, none, none),
+            tuned,
+        )
