@@ -137,7 +137,7 @@ def _fit(kind, value, tolerance, models, c, n):
         _fit_by_reflections(kind, value, models, c, n)
 
 
-@kernel
+@kernel(glue=True)
 def _fit_by_reflections(kind, value, models, c, n):
     """Fit from 0, without moments. A model that is not found is NaN."""
     theta = models.theta[c]
@@ -152,7 +152,7 @@ def _fit_by_reflections(kind, value, models, c, n):
         models.count[3] += 1
 
 
-@kernel
+@kernel(glue=True)
 def _forget(models, c):
     """Forget which rows of a class are active."""
     models.active[c] = 0.0
@@ -161,7 +161,7 @@ def _forget(models, c):
     models.age[c] = 0
 
 
-@kernel
+@kernel(glue=True)
 def _point_on(paths, g, step, c, theta):
     """Start from where the last models of a path point to.
 
@@ -181,7 +181,7 @@ def _point_on(paths, g, step, c, theta):
         theta[j] = last[j] + ratio * (last[j] - before[j])
 
 
-@kernel
+@kernel(glue=True)
 def _follow(kind, tuning, models, c, n):
     """Fit a class to the rows in hand with every value of the grid, from strong to weak."""
     values = len(tuning.grid)
@@ -198,7 +198,7 @@ def _follow(kind, tuning, models, c, n):
         models.paths[g, c] = theta
 
 
-@kernel
+@kernel(glue=True)
 def _start_from_pool(kind, task, tuning, models, at):
     """Fit the whole pool with the strongest penalty, for the paths of cells to start from."""
     if kind != LREG:
@@ -217,7 +217,7 @@ def _start_from_pool(kind, task, tuning, models, at):
     models.start[:] = models.theta
 
 
-@kernel
+@kernel(glue=True)
 def _try_grid(kind, task, tuning, models, at, held):
     """Score every grid value on the held-out rows."""
     n = held.sizes[0]
@@ -239,7 +239,7 @@ def _try_grid(kind, task, tuning, models, at, held):
         score_side_by_side(models.F, at, held.lo, held.hi, models.room, held.scores[g])
 
 
-@kernel
+@kernel(glue=True)
 def _refit(kind, task, columns, tuning, models, at, held, n, distinct, out):
     """Score the chosen values on the test sets; `distinct` are the training rows."""
     for c in range(task.classes):
