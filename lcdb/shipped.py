@@ -8,7 +8,7 @@ from typing import Any
 
 from lcdb.database import Database
 
-__all__ = ["tutorial"]
+__all__ = ["experiments", "tutorial"]
 
 
 def tutorial(*, chunks: Any = None) -> Database:
@@ -32,3 +32,22 @@ def tutorial(*, chunks: Any = None) -> Database:
     True
     """
     return Database(Path(str(files("lcdb.data"))) / "tutorial", chunks=chunks)
+
+
+def experiments(*, chunks: Any = None) -> Database:
+    """Open the experiment that ships with the package: trials of `dse`.
+
+    Five learners under random hyper-parameters on three generated tasks, and two of them tuned.
+
+    Parameters
+    ----------
+    chunks
+        As for `lcdb.open`.
+
+    Examples
+    --------
+    >>> with experiments() as db:
+    ...     db["dse"]["accuracy"].dims
+    ('learner', 'task', 'mode', 'trial')
+    """
+    return Database(Path(str(files("lcdb.data"))) / "experiments", chunks=chunks)
