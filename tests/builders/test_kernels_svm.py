@@ -75,7 +75,7 @@ def test_real_data(id, C, data_folder):
                 check(cell, snapshot, C)
 
 
-@pytest.mark.parametrize("C", [1e-8, 1e-3, 1.0, 100.0, 1e4])
+@pytest.mark.parametrize("C", [1e-7, 1e-3, 1.0, 100.0, 1e4])
 @pytest.mark.parametrize("classes", [2, 3, 5])
 @pytest.mark.parametrize("kind", KINDS)
 def test_generated_data(kind, classes, C):

@@ -21,6 +21,8 @@ from lcdb_builders.unit import Block
 
 __all__ = ["GSVC"]
 
+# Errors are about 1, and rounding leaves them some 1e-15 off.
+_SMALLEST_TOLERANCE = 1e-13
 _NO_DECISIONS = np.empty((0, 0, 0, 0))
 
 
@@ -58,7 +60,7 @@ class GSVC(KernelLearner):
     ) -> None:
         """Fill the values of an untuned block; also `decisions`, if they are of any size."""
         C = block.unit.parameters["C"]
-        tolerance = kkt_tolerance(C)
+        tolerance = max(kkt_tolerance(C), _SMALLEST_TOLERANCE)
         svm_block(task, columns, _gram(snapshot), C, tolerance, values, decisions)
 
     def values(
@@ -87,7 +89,7 @@ class GSVC(KernelLearner):
             columns,
             _gram(snapshot),
             tuning,
-            np.array([kkt_tolerance(C) for C in tuning.grid]),
+            np.maximum([kkt_tolerance(C) for C in tuning.grid], _SMALLEST_TOLERANCE),
             held,
             Columns(False, np.empty((0, 0)), held.held, none, none),
             tuned,
