@@ -19,9 +19,13 @@ def held_out(rows, seed, sha256, sampling, split, n, repetition):
 
 
 def winner(scores, maximize, default_place):
-    """Index of the best score; the nearest to the default's place among equals, then the lower."""
+    """Index of the best score; the nearest to the default's place among equals, then the lower.
+
+    Scores are sums over rows: what differs by the rounding of sums alone is equal.
+    """
     if all(math.isnan(score) for score in scores):
         scores = [0.0] * len(scores)
     best = max(scores) if maximize else min(scores)
-    equals = [i for i, score in enumerate(scores) if score == best]
+    slack = 1e-12 * max(1.0, abs(best))
+    equals = [i for i, score in enumerate(scores) if abs(score - best) <= slack]
     return min(equals, key=lambda i: (abs(i - default_place), i)), len(equals) > 1
