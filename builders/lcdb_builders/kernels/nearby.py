@@ -172,16 +172,21 @@ def _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, fo
 
 
 @kernel
-def solve_near(gram, sign, bound, beta, f, tolerance, found, count):
-    """Bring the rows in the set to their optimum; returns how many moved, and the intercept."""
+def solve_near(gram, sign, bound, beta, f, tolerance, centre, found, count):
+    """Bring the rows in the set to their optimum; returns how many moved, and the intercept.
+
+    With a small C all errors that matter are nearly 1 or nearly -1. They are taken from there:
+    their differences, of the order of C, would otherwise keep few digits.
+    """
     size = found.size[0]
+    base = 0.0 if abs(centre) < 0.5 else np.copysign(1.0, centre)
     for s in range(size):
         r = found.rows[s]
         high = bound[r] if sign[r] > 0.0 else 0.0
         found.high[s] = high
         found.low[s] = high - bound[r]
         found.beta[s] = beta[r]
-        found.error[s] = sign[r] - f[r]
+        found.error[s] = (sign[r] - base) - f[r]
     steps = solve_dual(
         gram,
         found.rows[:size],
@@ -214,7 +219,7 @@ def solve_near(gram, sign, bound, beta, f, tolerance, found, count):
     count[0] += 1
     count[1] += steps
     count[2] += moved
-    return moved, 0.5 * (top + bottom)
+    return moved, base + 0.5 * (top + bottom)
 
 
 @kernel
@@ -251,7 +256,9 @@ def settle(gram, sign, bound, beta, f, tolerance, centre, reach, found, count):
             break
         start = _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, found)
         grown = found.size[0] > start
-        moved, centre = solve_near(gram, sign, bound, beta, f, 0.5 * tolerance, found, count)
+        moved, centre = solve_near(
+            gram, sign, bound, beta, f, 0.5 * tolerance, centre, found, count
+        )
         top, bottom = disagreement(sign, bound, beta, f)
         if moved == 0 and not grown:
             break  # what is left is rounding

@@ -111,8 +111,9 @@ KERNEL: Mapping[str, Mapping[str, Terms]] = {
     },
 }
 # What a tuned cell costs, in untuned ones, where a kernel computes it: all values of a grid share
-# one ensemble.
+# one ensemble, or a path of machines.
 TUNED: Mapping[str, float] = {
+    "GSVC": 4.0,
     "DT": 9.0,
     "RFOR": 7.0,
     "ADAB": 1.9,
