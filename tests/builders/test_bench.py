@@ -21,6 +21,12 @@ from lcdb.schema import LEARNERS
 EFFORT = Effort(seconds=0.001, sizes=2, step=40, baseline_sizes=2)
 
 
+@pytest.fixture(autouse=True)
+def nothing_fetched(tmp_path, monkeypatch):
+    """No dataset is in the user's cache, whatever somebody has fetched; compiled kernels are."""
+    monkeypatch.setattr("lcdb_builders.sources.cache.user_cache", lambda: tmp_path / "cache")
+
+
 @given(st.integers(1, 4000), st.integers(1, 12), st.integers(1, 10))
 def test_strata_stand_for_all_sizes(m, count, smallest):
     if m < smallest:
