@@ -78,8 +78,7 @@ def _print(found: list[Table]) -> None:
         kept = [i for i, row in enumerate(table.rows) if row.ours is not None]
         if kept:
             console.print(_shown(table, kept, console.width))
-        absent = dict.fromkeys(row.row for row in table.rows if row.ours is None)
-        if absent:
+        if absent := _absent(table):
             text = "; ".join(absent) if kept else "all of it"
             console.print(f"Not in this database: {text}.", style="dim", highlight=False)
         if table.note and kept:
@@ -87,6 +86,17 @@ def _print(found: list[Table]) -> None:
     for text in legends(found):
         console.print()
         console.print(text, style="dim", highlight=False)
+
+
+def _absent(table: Table) -> list[str]:
+    """Return what has no number of ours: whole rows, or single metrics of a row."""
+    there = {row.row for row in table.rows if row.ours is not None}
+    names = (
+        f"{row.row} {row.metric}" if row.row in there else row.row
+        for row in table.rows
+        if row.ours is None
+    )
+    return list(dict.fromkeys(names))
 
 
 def _shown(table: Table, kept: list[int], width: int) -> RichTable:
