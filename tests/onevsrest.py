@@ -14,6 +14,7 @@ from lcdb_builders.sources.arff import read_arff
 from lcdb_builders.sources.catalog import expected
 from lcdb_builders.sources.convert import to_snapshot
 from lcdb_builders.unit import Block, Unit, canonical_json
+from oracles.metrics import area_bounds
 
 SAMPLINGS = ("additive", "random", "bootstrap")
 FILES = {
@@ -123,6 +124,34 @@ def numbers(y, scores):
     """The five numbers of a cell, in plain code."""
     found = cell_scores(y, scores=scores)
     return [found.accuracy, found.auc, found.brier, found.cross_entropy, found.n_clipped]
+
+
+def accuracy_bounds(scores, y, tolerance):
+    """Least and largest accuracy when rows whose two best scores are so close may go either way."""
+    best = scores.max(axis=1, keepdims=True)
+    among = scores >= best - tolerance * (1 + np.abs(best))
+    chosen = among[np.arange(len(y)), y]
+    return (chosen & (among.sum(axis=1) == 1)).mean(), chosen.mean()
+
+
+def check_metrics(cell, snapshot):
+    """The five numbers follow from the decisions, which may differ in the last bits where they tie.
+
+    Rows of integers often lie on a boundary: which side rounding takes them to is not defined.
+    """
+    decisions, y = fitted(cell), snapshot.y[cell.test]
+    scores = log_scores(decisions, cell.classes, snapshot.classes)
+    expected = numbers(y, scores)
+    bounds = (
+        lambda: accuracy_bounds(scores, y, 1e-12),
+        lambda: area_bounds(scores.tolist(), y.tolist(), 1e-12, decisions.tolist()),
+    )
+    for k, find in enumerate(bounds):
+        if abs(cell.values[k] - expected[k]) > 1e-12:
+            low, high = find()
+            assert low <= cell.values[k] <= high
+            expected[k] = cell.values[k]
+    np.testing.assert_allclose(cell.values, expected, rtol=1e-9, atol=1e-12)
 
 
 def spread_of(X, rows):

@@ -18,15 +18,14 @@ from onevsrest import (
     SAMPLINGS,
     block_of,
     cells,
+    check_metrics,
     dataset,
     fitted,
     log_scores,
-    numbers,
     snapshot_of,
     spread_of,
 )
 from oracles import linear as oracle
-from oracles.metrics import area_bounds
 from problems import KINDS, problem
 
 CASES = [
@@ -70,34 +69,6 @@ def close_calls(scores, tolerance):
     return best[:, -1] - best[:, -2] <= tolerance * (1 + np.abs(best[:, -1]))
 
 
-def accuracy_bounds(scores, y, tolerance):
-    """Least and largest accuracy when rows whose two best scores are so close may go either way."""
-    best = scores.max(axis=1, keepdims=True)
-    among = scores >= best - tolerance * (1 + np.abs(best))
-    chosen = among[np.arange(len(y)), y]
-    return (chosen & (among.sum(axis=1) == 1)).mean(), chosen.mean()
-
-
-def check_metrics(cell, y, classes):
-    """The five numbers follow from the decisions, which may differ in the last bits where they tie.
-
-    Rows of integers often lie on a boundary: which side rounding takes them to is not defined.
-    """
-    decisions, y = fitted(cell), y[cell.test]
-    scores = log_scores(decisions, cell.classes, classes)
-    expected = numbers(y, scores)
-    bounds = (
-        lambda: accuracy_bounds(scores, y, 1e-12),
-        lambda: area_bounds(scores.tolist(), y.tolist(), 1e-12, decisions.tolist()),
-    )
-    for k, find in enumerate(bounds):
-        if abs(cell.values[k] - expected[k]) > 1e-12:
-            low, high = find()
-            assert low <= cell.values[k] <= high
-            expected[k] = cell.values[k]
-    np.testing.assert_allclose(cell.values, expected, rtol=1e-9, atol=1e-12)
-
-
 @pytest.mark.parametrize(("learner", "params"), CASES)
 @pytest.mark.parametrize("id", FILES)
 def test_real_data(id, learner, params, data_folder):
@@ -110,7 +81,7 @@ def test_real_data(id, learner, params, data_folder):
             block = block_of(learner, snapshot, sampling, split, sizes, 0, counts(1, 5), **params)
             for cell in cells(learner, snapshot, block):
                 X, y, test = snapshot.X[cell.train], snapshot.y[cell.train], snapshot.X[cell.test]
-                check_metrics(cell, snapshot.y, snapshot.classes)
+                check_metrics(cell, snapshot)
                 if len(cell.classes) == 1:
                     continue
                 model = learner.estimator(snapshot, params).fit(X, y)
@@ -137,48 +108,10 @@ def test_generated_data(kind, classes, learner, params):
                 learner, snapshot, sampling, SPLITS[seed % 2], range(1, m + 1, 2), 0, 1, **params
             )
             for cell in cells(learner, snapshot, block):
-                check_metrics(cell, snapshot.y, snapshot.classes)
+                check_metrics(cell, snapshot)
                 if len(cell.classes) > 1:
                     right = optimum(learner, params, X[cell.train], y[cell.train], X[cell.test])
                     assert distance(fitted(cell), right) <= 1e-6, (sampling, cell.n)
-
-
-@pytest.mark.parametrize("learner", BOTH)
-def test_fixed_and_pool_come_from_one_fit(learner):
-    X, y, _ = problem("ordinary", 4, 3)
-    snapshot = snapshot_of(X, y)
-    sizes = range(1, len(y) * 7 // 10 + 1)
-    for sampling in SAMPLINGS:
-        block = block_of(learner, snapshot, sampling, "fixed", sizes, 2, 5)
-        both = learner.block(snapshot, block, ("fixed", "pool"))
-        for split in ("fixed", "pool"):
-            alone = learner.block(snapshot, block.with_split(split), (split,))[split]
-            for name, values in alone.items():
-                np.testing.assert_array_equal(both[split][name], values)
-
-
-@pytest.mark.parametrize("learner", BOTH)
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_a_batch_is_its_cells(learner, sampling, split):
-    """Repetitions do not know of each other, nor do the sizes of fresh draws."""
-    X, y, _ = problem("ordinary", 11, 3)
-    snapshot = snapshot_of(X, y)
-    sizes = [2, 3, 7, 8, 14]
-
-    def run(sizes, first, stop):
-        block = block_of(learner, snapshot, sampling, split, sizes, first, stop)
-        return learner.block(snapshot, block, (split,))[split]
-
-    whole = run(sizes, 3, 9)
-    for name, values in run(sizes, 5, 7).items():
-        np.testing.assert_array_equal(values, whole[name][:, 2:4])
-    some = run(sizes[1::2], 3, 9)
-    for name, values in some.items():
-        if sampling == "additive":
-            np.testing.assert_allclose(values, whole[name][1::2], rtol=1e-5)
-        else:
-            np.testing.assert_array_equal(values, whole[name][1::2])
 
 
 @pytest.mark.parametrize("learner", BOTH)
@@ -192,26 +125,11 @@ def test_long_steps_of_n(learner):
     for sizes in ([1, 3, 4, 5, 6, 11, 30, 31, 60, 63], [50], [2, 63]):
         block = block_of(learner, snapshot, "additive", "fixed", sizes, 0, counts(4, 40))
         for cell in cells(learner, snapshot, block):
-            check_metrics(cell, snapshot.y, snapshot.classes)
+            check_metrics(cell, snapshot)
             if len(cell.classes) > 1:
                 model = learner.estimator(snapshot, {}).fit(X[cell.train], y[cell.train])
                 right = model.decision_function(X[cell.test]).reshape(len(cell.test), -1)
                 assert distance(fitted(cell), right) <= 1e-6
-
-
-def test_copies_of_a_row_tie():
-    """A test row decides the same wherever it stands, so copies of it tie in every metric."""
-    rng = np.random.default_rng(8)
-    X = np.repeat(rng.normal(size=(30, 7)), 4, axis=0)
-    y = rng.integers(0, 3, len(X))
-    snapshot = snapshot_of(X, y)
-    for learner in (LREG(), LSVC()):
-        for sampling in SAMPLINGS:
-            block = block_of(learner, snapshot, sampling, "varying", [20, 47])
-            for cell in cells(learner, snapshot, block):
-                found = {}
-                for row, f in zip(cell.test, fitted(cell), strict=True):
-                    assert (found.setdefault(row // 4, f) == f).all()
 
 
 def test_additive_order_is_that_of_the_draws():

@@ -18,6 +18,7 @@ from onevsrest import (
     SAMPLINGS,
     block_of,
     cells,
+    check_metrics,
     dataset,
     fitted,
     log_scores,
@@ -26,24 +27,12 @@ from onevsrest import (
     spread_of,
 )
 from oracles import linear as oracle
-from oracles.metrics import area_bounds
 from problems import KINDS, problem
 from scipy import stats
 from sklearn.svm import SVC
 
 LEARNER = GSVC()
 SPLITS = ("fixed", "varying")
-
-
-def check_metrics(cell, snapshot):
-    """The five numbers follow from the decisions."""
-    scores = log_scores(fitted(cell), cell.classes, snapshot.classes)
-    expected = numbers(snapshot.y[cell.test], scores)
-    if abs(cell.values[1] - expected[1]) > 1e-12:  # log-odds that differ in the last bits
-        low, high = area_bounds(scores.tolist(), snapshot.y[cell.test].tolist(), 1e-12)
-        assert low <= cell.values[1] <= high
-        expected[1] = cell.values[1]
-    np.testing.assert_allclose(cell.values, expected, rtol=1e-9, atol=1e-12)
 
 
 def check(cell, snapshot, C):
@@ -105,42 +94,6 @@ def test_rows_that_are_all_alike():
                 np.testing.assert_allclose(fitted(cell), right, atol=1e-9)
 
 
-def test_fixed_and_pool_come_from_one_fit():
-    X, y, _ = problem("ordinary", 4, 3)
-    snapshot = snapshot_of(X, y)
-    sizes = range(1, len(y) * 7 // 10 + 1)
-    for sampling in SAMPLINGS:
-        block = block_of(LEARNER, snapshot, sampling, "fixed", sizes, 2, 5)
-        both = LEARNER.block(snapshot, block, ("fixed", "pool"))
-        for split in ("fixed", "pool"):
-            alone = LEARNER.block(snapshot, block.with_split(split), (split,))[split]
-            for name, values in alone.items():
-                np.testing.assert_array_equal(both[split][name], values)
-
-
-@pytest.mark.parametrize("split", SPLITS)
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_a_batch_is_its_cells(sampling, split):
-    """Repetitions do not know of each other, nor do the sizes of fresh draws."""
-    rng = np.random.default_rng(11)
-    y = np.arange(60) % 3
-    snapshot = snapshot_of(rng.normal(size=(60, 3)) + y[:, None], y)
-    sizes = [2, 3, 7, 8, 14, 25, 42]
-
-    def run(sizes, first, stop):
-        block = block_of(LEARNER, snapshot, sampling, split, sizes, first, stop)
-        return LEARNER.block(snapshot, block, (split,))[split]
-
-    whole = run(sizes, 3, 9)
-    for name, values in run(sizes, 5, 7).items():
-        np.testing.assert_array_equal(values, whole[name][:, 2:4])
-    for name, values in run(sizes[1::2], 3, 9).items():
-        if sampling == "additive":
-            np.testing.assert_allclose(values, whole[name][1::2], rtol=1e-6)
-        else:
-            np.testing.assert_array_equal(values, whole[name][1::2])
-
-
 def test_long_steps_of_n():
     """A list of sizes with gaps: rows that join at once, classes that come and stay away."""
     rng = np.random.default_rng(5)
@@ -162,18 +115,6 @@ def test_more_rows_near_the_margin_than_move_at_once():
         block = block_of(LEARNER, snapshot, sampling, "fixed", [1150], 0, 1)
         for cell in cells(LEARNER, snapshot, block):
             check(cell, snapshot, 1.0)
-
-
-def test_copies_of_a_row_tie():
-    """A test row decides the same wherever it stands, so copies of it tie in every metric."""
-    rng = np.random.default_rng(8)
-    snapshot = snapshot_of(np.repeat(rng.normal(size=(30, 7)), 4, axis=0), rng.integers(0, 3, 120))
-    for sampling in SAMPLINGS:
-        block = block_of(LEARNER, snapshot, sampling, "varying", [20, 47])
-        for cell in cells(LEARNER, snapshot, block):
-            found = {}
-            for row, f in zip(cell.test, fitted(cell), strict=True):
-                assert (found.setdefault(row // 4, f) == f).all()
 
 
 def test_gram():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,14 +14,11 @@ from lcdb_builders.kernels.linear_tuned import linear_tuned
 from lcdb_builders.kernels.scaling import hinge_root, logistic_root, penalty_of, scaled
 from lcdb_builders.kernels.tuning import Tuned, Tuning, hold_out_of
 from lcdb_builders.learners.base import Parameter
-from lcdb_builders.learners.batch import KernelLearner, columns_of, empty_values, task_of
-from lcdb_builders.learners.builtin import WEIGHTS
+from lcdb_builders.learners.onevsrest import OneVsRestLearner
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import Block
 
 __all__ = ["LREG", "LSVC"]
-
-_NO_DECISIONS = np.empty((0, 0, 0, 0))
 
 
 def _scaled(
@@ -33,12 +30,10 @@ def _scaled(
     return task._replace(X=Z), columns._replace(XT=XT), mean, scale
 
 
-class _Linear(KernelLearner):
+class _Linear(OneVsRestLearner):
     """What both share: features scaled for the kernel, and a penalty that means the same there."""
 
     kind: ClassVar[int]
-    tuned_parameter: ClassVar[str]
-    tunes = True
 
     @abstractmethod
     def problem(
@@ -46,22 +41,7 @@ class _Linear(KernelLearner):
     ) -> tuple[np.ndarray, float]:
         """Return the root of the penalty in scaled coordinates, and the price of the loss."""
 
-    def fill(
-        self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
-    ) -> None:
-        """Fill the values of an untuned block."""
-        self._fill(snapshot, block, task, columns, values, _NO_DECISIONS)
-
-    def values(
-        self, snapshot: Snapshot, block: Block, splits: Sequence[str], decisions: np.ndarray
-    ) -> np.ndarray:
-        """Return what the kernel fills; also fills `decisions`, if they are of any size."""
-        values = empty_values(block, splits)
-        task, columns = task_of(snapshot, block), columns_of(snapshot, block, splits)
-        self._fill(snapshot, block, task, columns, values, decisions)
-        return values
-
-    def _fill(
+    def solve(
         self,
         snapshot: Snapshot,
         block: Block,
@@ -69,16 +49,16 @@ class _Linear(KernelLearner):
         columns: Columns,
         values: np.ndarray,
         decisions: np.ndarray,
-    ) -> None:
+    ) -> int:
+        """Fill an untuned block; returns how many fits found no optimum."""
         task, columns, mean, scale = _scaled(snapshot, task, columns)
         root, price = self.problem(block.unit.parameters, mean, scale)
-        penalty = penalty_of(root)
         count = kernels.linear_block(
-            self.kind, task, columns, penalty, root, price, values, decisions
+            self.kind, task, columns, penalty_of(root), root, price, values, decisions
         )
-        self._check(block, count)
+        return int(count[3])
 
-    def fill_tuned(
+    def solve_tuned(
         self,
         snapshot: Snapshot,
         block: Block,
@@ -86,22 +66,13 @@ class _Linear(KernelLearner):
         columns: Columns,
         tuning: Tuning,
         tuned: Tuned,
-    ) -> None:
-        """Fill a tuned block."""
+    ) -> int:
+        """Fill a tuned block; returns how many fits found no optimum."""
         task, columns, mean, scale = _scaled(snapshot, task, columns)
         root, _ = self.problem({self.tuned_parameter: 1.0}, mean, scale)
         held = hold_out_of(task, columns, tuning)
         count = linear_tuned(self.kind, task, columns, penalty_of(root), root, tuning, held, tuned)
-        self._check(block, count)
-
-    def _check(self, block: Block, count: np.ndarray) -> None:
-        """Raise an error if a kernel has not found an optimum."""
-        if count[3]:
-            msg = (
-                f"{self.name} found no optimum in {count[3]} fits of {block.unit.label}; expected "
-                "none: please report the dataset and parameters"
-            )
-            raise ArithmeticError(msg)
+        return int(count[3])
 
 
 class LREG(_Linear):
@@ -113,7 +84,6 @@ class LREG(_Linear):
         "ridge": Parameter(1e-4, float, 1e-12, 1e12, "half of it times the squared weights is paid")
     }
     tuned_parameter = "ridge"
-    grid = WEIGHTS
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted logistic regression."""
@@ -137,7 +107,6 @@ class LSVC(_Linear):
         "C": Parameter(1.0, float, 1e-12, 1e12, "price of a row's squared hinge loss")
     }
     tuned_parameter = "C"
-    grid = WEIGHTS
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted linear support vector classifier."""
