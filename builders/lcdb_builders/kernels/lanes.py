@@ -5,8 +5,8 @@ are not vectorised by the compiler, or their counters live in memory, which cost
 arithmetic. Values of the type `Lanes` stay in registers: they are plain LLVM vectors, so every
 processor can compute with them, in as many registers as it needs.
 
-Lanes hold int32, uint16, float32 or truth values. ``+ - * /``, ``>=``, ``<=``, ``==`` and ``&``
-work lane by lane. With ``NUMBA_DISABLE_JIT=1`` lanes are NumPy arrays.
+Lanes hold int32, uint16, float32, float64 or truth values. ``+ - * /``, ``>=``, ``<=``, ``==`` and
+``&`` work lane by lane. With ``NUMBA_DISABLE_JIT=1`` lanes are NumPy arrays.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LANES = 32
 if config.DISABLE_JIT:
 
     def load(array, at):
-        """Return the elements at..at+31 of an array of int32 or uint16."""
+        """Return the elements at..at+31 of a contiguous array."""
         return array[at : at + LANES].copy()
 
     def store(lanes, array, at):
@@ -118,10 +118,12 @@ else:
 
     INTEGERS, CODES = Lanes(types.int32), Lanes(types.uint16)
     FLOATS, TRUTHS = Lanes(types.float32), Lanes(types.boolean)
+    DOUBLES = Lanes(types.float64)
     _LLVM = {
         types.int32: ir.IntType(32),
         types.uint16: ir.IntType(16),
         types.float32: ir.FloatType(),
+        types.float64: ir.DoubleType(),
         types.boolean: ir.IntType(1),
     }
 
@@ -147,7 +149,7 @@ else:
 
     @intrinsic
     def load(typingctx, array, at):
-        """Return the elements at..at+31 of an array of int32 or uint16."""
+        """Return the elements at..at+31 of a contiguous array."""
         result = Lanes(array.dtype)
 
         def codegen(context, builder, signature, args):
@@ -351,7 +353,8 @@ else:
 
         @intrinsic
         def operation(typingctx, a, b):
-            method = {FLOATS: of_floats, CODES: of_codes or of_integers}.get(a, of_integers)
+            methods = {FLOATS: of_floats, DOUBLES: of_floats, CODES: of_codes or of_integers}
+            method = methods.get(a, of_integers)
 
             def codegen(context, builder, signature, args):
                 return method(builder, *args)

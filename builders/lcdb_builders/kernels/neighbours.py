@@ -15,14 +15,17 @@ from collections import namedtuple
 
 import numpy as np
 
+from lcdb_builders.kernels.bits import lowest_bit
 from lcdb_builders.kernels.jit import kernel
+from lcdb_builders.kernels.lanes import LANES, load, marks
 from lcdb_builders.kernels.layout import ADDITIVE, Columns, Task, draw
 from lcdb_builders.kernels.metrics import score_confusion
 
 __all__ = ["TIE", "Table", "distances_to", "nearest_block", "table_of", "walk"]
 
-# Columns that are compared before any of them is looked at.
+# Columns that are sorted at a time.
 RUN = 64
+EVERY = np.uint32(2**LANES - 1)
 # The low bit of an entry of a list: the next candidate is as near as this one.
 TIE = 1
 # A draw of n rows is walked to if n * n exceeds this multiple of the number of candidates.
@@ -30,8 +33,9 @@ WALK = 3
 # Beyond so many bytes distances are computed when they are needed, again and again.
 LARGEST_TABLE = 600_000_000
 
-#: `slot` (N,) of the rows that may be drawn; `distance` (slots, columns); `near` (columns, slots)
-#: twice the slot, nearest first, plus `TIE`. The last two are empty if they would be too large.
+#: `slot` (N,) of the rows that may be drawn; `distance` (slots, columns rounded up to `LANES`);
+#: `near` (columns, slots) twice the slot, nearest first, plus `TIE`. The last two are empty if they
+#: would be too large.
 #: `own` (N,) the column of each row, -1 for none; `owner` (columns,) row of the confusion matrices.
 Table = namedtuple("Table", ["slot", "distance", "near", "own", "owner"])
 
@@ -58,6 +62,10 @@ def _mark_ties(distance, order, near):
         near[q] = entry
 
 
+def _whole_lanes(size: int) -> int:
+    return (size + LANES - 1) // LANES * LANES
+
+
 def table_of(task: Task, columns: Columns) -> Table:
     """Return distances of columns to the rows that may be drawn, and lists of them by distance.
 
@@ -70,13 +78,13 @@ def table_of(task: Task, columns: Columns) -> Table:
     own[columns.rows] = np.arange(size)
     owner = np.repeat(np.arange(columns.lo.size), (columns.hi - columns.lo).ravel())
     fits = 10 * rows * size <= LARGEST_TABLE
-    distance = np.empty((rows if fits else 0, size))
+    distance = np.zeros((rows if fits else 0, _whole_lanes(size)))
     for i in range(len(distance)):
-        distances_to(task.X[task.pool[i]], columns.XT, distance[i])
+        distances_to(task.X[task.pool[i]], columns.XT, distance[i, :size])
     wanted = size if fits and task.sampling != ADDITIVE else 0
     near = np.empty((wanted, rows), np.uint16 if 2 * rows < 2**16 else np.uint32)
     for first in range(0, wanted, RUN):
-        some = np.ascontiguousarray(distance[:, first : first + RUN].T)
+        some = np.ascontiguousarray(distance[:, first : min(first + RUN, size)].T)
         for t, order in enumerate(some.argsort(axis=1)):
             _mark_ties(some[t], order, near[first + t])
     return Table(slot, distance, near, own, owner)
@@ -85,28 +93,23 @@ def table_of(task: Task, columns: Columns) -> Table:
 @kernel(borrow=True)
 def _improve(found, c, best, label, owner, confusion):
     """Let a row of class c be the nearest of all columns that it is nearer to than their best."""
-    for a in range(0, len(best), RUN):
-        b = min(a + RUN, len(best))
-        some = found[a:b]
-        held = best[a:b]
-        nearer = 0
-        for i in range(b - a):
-            nearer += some[i] < held[i]
-        if nearer == 0:
-            continue
-        for t in range(a, b):
-            if found[t] < best[t]:
-                best[t] = found[t]
-                confusion[owner[t], label[t]] -= 1
-                confusion[owner[t], c] += 1
-                label[t] = c
+    for at in range(0, len(best), LANES):
+        kept = load(best, at) <= load(found, at)
+        nearer = marks(kept) ^ EVERY
+        while nearer != 0:
+            t = np.uint64(at) + lowest_bit(nearer)
+            nearer &= nearer - np.uint32(1)
+            best[t] = found[t]
+            confusion[owner[t], label[t]] -= 1
+            confusion[owner[t], c] += 1
+            label[t] = c
 
 
 @kernel(glue=True)
 def _distances(task, columns, table, row, room):
     """Distances of all columns to a row: from the table, or computed into `room`."""
     if len(table.distance) == 0:
-        distances_to(task.X[row], columns.XT, room)
+        distances_to(task.X[row], columns.XT, room[: len(columns.rows)])
         return room
     return table.distance[table.slot[row]]
 
@@ -127,9 +130,11 @@ def _additive_repetition(task, columns, table, r, best, label, confusion, order,
             for other in range(classes):
                 confusion[k * classes + c, other] = 0
             confusion[k * classes + c, 0] = columns.hi[k, c] - columns.lo[k, c]
-    for t in range(len(best)):
+    for t in range(len(label)):
         best[t] = np.inf
         label[t] = 0
+    for t in range(len(label), len(best)):
+        best[t] = -1.0  # nothing is nearer than that
     done = 0
     for i in range(len(task.sizes)):
         while done < task.sizes[i]:
@@ -147,7 +152,7 @@ def _additive_repetition(task, columns, table, r, best, label, confusion, order,
 @kernel(borrow=True)
 def _keep_nearest(found, c, best, label):
     """Like `_improve`, without branches: for when much is improved."""
-    for t in range(len(best)):
+    for t in range(len(label)):
         nearer = found[t] < best[t]
         best[t] = found[t] if nearer else best[t]
         label[t] = c if nearer else label[t]
@@ -191,7 +196,7 @@ def _label_columns(task, columns, table, order, n, position, best, label, room):
         for t in range(len(label)):
             label[t] = task.y[order[walk(table.near[t], position) - 1]]
         return
-    for t in range(len(best)):
+    for t in range(len(label)):
         best[t] = np.inf
     for i in range(n):
         row = order[i]
@@ -262,5 +267,6 @@ def nearest_block(task: Task, columns: Columns, table: Table, out: np.ndarray) -
     size = len(columns.rows)
     places = (np.empty(len(task.pool), np.int64), np.zeros(len(task.pool), np.int32))
     confusion = np.empty((columns.lo.size, task.classes), np.int64)
-    best, label, room = np.empty(size), np.empty(size, np.int64), np.empty(size)
+    best, room = np.empty(_whole_lanes(size)), np.zeros(_whole_lanes(size))
+    label = np.empty(size, np.int64)
     _run(task, columns, table, best, label, confusion, places, room, out)
