@@ -22,6 +22,7 @@ CASES = (
     ("additive", "fixed"),
     ("additive", "varying"),
     ("random", "fixed"),
+    ("bootstrap", "fixed"),
     ("bootstrap", "varying"),
 )
 EVERY_CASE = tuple(
