@@ -41,8 +41,11 @@ SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     },
 }
 # What shares work between neighbouring sizes of an additive curve, so that its cost is that of the
-# whole curve; trees are grown afresh for each size.
-CARRIED = ("NMC", "LDC", "QDC", "NNC", "LREG", "LSVC", "GSVC")
+# whole curve; trees are grown afresh for each size, and tuned cells of most others fitted afresh.
+CARRIED = {
+    "default": ("NMC", "LDC", "QDC", "NNC", "LREG", "LSVC", "GSVC"),
+    "tuned": ("NNC",),
+}
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def case_unit(
     m = largest_size(snapshot.rows)
     smallest = 10 if tuning == "tuned" else 1
     sizes = strata(m, effort.sizes, smallest)
-    if case[0] == "additive" and learner.name in CARRIED and tuning == "default":
+    if case[0] == "additive" and learner.name in CARRIED[tuning]:
         sizes = tuple(range(smallest, m + 1, effort.step))
     for unit in units(plan, snapshot, {learner.name: learner}):
         if unit.learner != DRAWS and (unit.sampling, unit.split, unit.tuning) == (*case, tuning):

@@ -1,9 +1,9 @@
 """Tuned blocks of NNC: every number of neighbours from one walk over each row's neighbours.
 
-A row's neighbours are met nearest first: down its list of candidates (`neighbours.Table`), or,
-where few rows were drawn or there is no room for lists, in order of distances computed for it.
-Votes are written down whenever as many have been cast as a value of the grid asks for. Only as many
-neighbours are visited as the largest value needs.
+A row's neighbours are met nearest first: down its list of candidates (`neighbours.Table`), down the
+list that an additive curve carries along (`neighbour_carried`), or, where few rows were drawn or
+there is no room for lists, in order of distances computed for it. Their classes are written side
+by side, only as many as the largest number of neighbours needs, and `neighbour_tally` counts votes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from collections import namedtuple
 import numpy as np
 
 from lcdb_builders.kernels.jit import kernel
-from lcdb_builders.kernels.layout import ADDITIVE, Columns, Task, draw, left_out, weigh
-from lcdb_builders.kernels.metrics import room, score_probabilities
+from lcdb_builders.kernels.lanes import LANES, load, spread, store
+from lcdb_builders.kernels.layout import ADDITIVE, BOOTSTRAP, Columns, Task, draw, left_out, weigh
+from lcdb_builders.kernels.neighbour_carried import Carried, carried_of, restart, take_in
+from lcdb_builders.kernels.neighbour_tally import forget, score_tally, tally_of, tally_row
 from lcdb_builders.kernels.neighbours import TIE, Table
 from lcdb_builders.kernels.tuning import (
     ONE_CLASS_FIT,
@@ -27,30 +29,32 @@ from lcdb_builders.kernels.tuning import (
     record,
 )
 
-__all__ = ["neighbours_tuned"]
+__all__ = ["carries", "neighbours_tuned"]
 
 # Entries of a list that are looked at before anything is counted.
 RUN = 16
-# Places in a draw take so many bits.
+# Places in a draw take so many bits, weights in a code so many.
 PLACE_BITS = 32
+WEIGHT_BITS = 16
+# Additive curves carry lists along if they have at least one in so many of all sizes.
+SPARSE = 10
 
-#: Workspace. Of voting: `most` (G,) numbers of neighbours, `first` (G,) where each of the grid
-#: stands among them, `votes` (K,), `p` (G, K, columns), `every` (K,) true. Of rows that vote, by
-#: their place in the draw, from 1: `label`, `copies` (pool + 1,); `position` (slots,) the place of
-#: each slot, 0 for rows that do not vote; `found` (slots + 1,) the nearest places, and their
-#: `distance` (largest value,) from `x` (d,). Of cells: `order`, `distinct` (pool,), `weight` (N,),
-#: `index` (columns,), `lo`, `hi` (K,).
+#: Workspace. Of the grid: `most` (G,) numbers of neighbours, `first` (G,) where each value stands
+#: among them, `wanted` (G,) values to try; `scores` (sets, G, 5). Of rows that vote, by slot:
+#: `code` (weight and class, 0 for others) and `position` (place in the draw, from 1). Of the row in
+#: hand: `voters`, the classes of its nearest neighbours; `found` their places, and their `distance`
+#: (largest value,) from `x` (d,). Of cells: `order`, `distinct` (pool,), `weight` (N,), `index`
+#: (columns,), `lo`, `hi`, `size` (K,).
 Desk = namedtuple(
     "Desk",
     [
         "most",
         "first",
-        "votes",
-        "p",
-        "every",
-        "label",
-        "copies",
+        "wanted",
+        "scores",
+        "code",
         "position",
+        "voters",
         "found",
         "distance",
         "x",
@@ -60,42 +64,84 @@ Desk = namedtuple(
         "index",
         "lo",
         "hi",
-        "room",
+        "size",
     ],
 )
+#: Where rows are polled: `XT`, `table`, lists of candidates `near` (columns, room) of which the
+#: first `length` count, and how many of each are `clear` of ties.
+Station = namedtuple("Station", ["XT", "table", "near", "length", "clear"])
+
+
+def carries(task: Task) -> bool:
+    """Return whether lists of nearest rows are carried along the sizes of a task."""
+    return task.sampling == ADDITIVE and SPARSE * len(task.sizes) >= task.sizes[-1]
+
+
+def _most(task: Task, tuning: Tuning) -> int:
+    return min(int(tuning.grid.max()), int(task.sizes[-1]))
 
 
 def _desk(task: Task, columns: Columns, tuning: Tuning) -> Desk:
     classes, slots, values = task.classes, len(task.pool), len(tuning.grid)
-    rows = max(slots, int(task.sizes[-1]), len(columns.rows))
-    kept = min(int(tuning.grid.max()), slots)
+    most = _most(task, tuning)
     return Desk(
-        np.empty(values, np.int64),
-        np.empty(values, np.int64),
-        np.empty(classes, np.int64),
-        np.empty((values, classes, rows)),
-        np.ones(classes, bool),
-        np.zeros(slots + 1, np.int64),
-        np.zeros(slots + 1, np.int64),
+        np.zeros(values, np.int64),
+        np.zeros(values, np.int64),
+        np.zeros(values, bool),
+        np.zeros((len(columns.lo), values, 5)),
+        np.zeros(slots, np.uint32),
         np.zeros(slots, np.int32),
-        np.empty(slots + 1, np.int64),
-        np.empty(kept),
-        np.empty(task.X.shape[1]),
-        np.empty(slots, np.int64),
-        np.empty(slots, np.int64),
+        # The last run may have copies of the last of its rows, and is read in whole lanes.
+        np.zeros(most + RUN * LANES + 2 * LANES, np.uint16),
+        np.zeros(slots + 1, np.int64),
+        np.zeros(most),
+        np.zeros(task.X.shape[1]),
+        np.zeros(slots, np.int64),
+        np.zeros(slots, np.int64),
         np.zeros(len(task.y), np.int64),
         np.arange(len(columns.rows)),
-        np.empty(classes, np.int64),
-        np.empty(classes, np.int64),
-        room(classes, rows),
+        np.zeros(classes, np.int64),
+        np.zeros(classes, np.int64),
+        np.zeros(classes, np.int64),
     )
 
 
+def _carried(task: Task, columns: Columns, table: Table, tuning: Tuning) -> Carried:
+    """Return room for enough rows that with a fifth held out there are nearly always enough."""
+    most = int(tuning.grid.max())
+    kept = min(int(1.25 * most + 2.5 * most**0.5), int(task.sizes[-1]))
+    return carried_of(columns, table, kept if carries(task) else 0)
+
+
+@kernel(glue=True)
+def _walk(near, length, code, voters, wanted, copied):
+    """Write the classes of the nearest rows that vote; returns how many, and entries looked at."""
+    count = np.uint64(0)
+    q = np.uint64(0)
+    low = np.uint64((1 << WEIGHT_BITS) - 1)
+    while count < wanted and q < length:
+        stop = min(q + np.uint64(RUN), np.uint64(length))
+        if copied:
+            for i in range(q, stop):
+                found = np.uint64(code[np.uint64(near[i]) >> np.uint64(1)])
+                label = np.uint16(found >> np.uint64(WEIGHT_BITS))
+                store(spread(label, load(voters, 0)), voters, np.int64(count))
+                count += found & low
+        else:  # without branches: most rows may not vote
+            for i in range(q, stop):
+                found = np.uint64(code[np.uint64(near[i]) >> np.uint64(1)])
+                voters[count] = found >> np.uint64(WEIGHT_BITS)
+                count += found & low
+        q = stop
+    return count, q
+
+
 @kernel(borrow=True)
-def _nearest_in_list(near, desk, wanted):
-    """Write the places of the nearest rows that vote, nearest first; returns how many.
+def _in_list(near, desk, wanted):
+    """Write the places of the nearest rows that vote, of tied ones the first drawn first.
 
     At least so many as are wanted, if there are, and with the last one all that are as near.
+    Returns how many.
     """
     found = desk.found
     count = 0
@@ -103,7 +149,7 @@ def _nearest_in_list(near, desk, wanted):
     q = 0
     size = len(near)
     while count < wanted and q < size:
-        for i in range(q, min(q + RUN, size)):  # without branches: most rows may not vote
+        for i in range(q, min(q + RUN, size)):
             entry = np.int64(near[i])
             place = desk.position[entry >> 1]
             found[count] = (group << PLACE_BITS) | place
@@ -115,7 +161,7 @@ def _nearest_in_list(near, desk, wanted):
         found[count] = (group << PLACE_BITS) | place
         count += place != 0
         q += 1
-    for i in range(1, count):  # equal distances: by the order of draws
+    for i in range(1, count):
         key = found[i]
         at = i
         while at > 0 and found[at - 1] > key:
@@ -128,8 +174,11 @@ def _nearest_in_list(near, desk, wanted):
 
 
 @kernel(borrow=True)
-def _nearest_by_distance(task, x, rows, desk, wanted):
-    """Write the places of the nearest rows, by distances computed here; returns how many."""
+def _by_distance(task, XT, t, rows, desk, wanted):
+    """Write the places of the rows nearest to a column, by distances; returns how many."""
+    x = desk.x
+    for j in range(len(x)):
+        x[j] = XT[j, t]
     kept = min(len(rows), wanted)
     held = 0
     for i in range(len(rows)):
@@ -151,73 +200,77 @@ def _nearest_by_distance(task, x, rows, desk, wanted):
 
 
 @kernel(borrow=True)
-def _count_votes(desk, count, steps, t):
-    """Let the rows found vote on column t, writing votes down at every step."""
-    votes = desk.votes
-    for k in range(len(votes)):
-        votes[k] = 0
+def _write_voters(task, rows, found, weight, voters, wanted):
+    """Write the classes of rows by their places, each as often as it was drawn."""
     cast = 0
-    step = 0
-    for i in range(count):
-        place = desk.found[i]
-        c = desk.label[place]
-        left = desk.copies[place]
-        while cast + left >= desk.most[step]:
-            votes[c] += desk.most[step] - cast
-            left -= desk.most[step] - cast
-            cast = desk.most[step]
-            for k in range(len(votes)):
-                desk.p[step, k, t] = votes[k]
-            step += 1
-            if step == steps:
-                return
-        votes[c] += left
-        cast += left
+    i = 0
+    while cast < wanted:
+        row = rows[found[i] - 1]
+        for _ in range(min(weight[row], wanted - cast)):
+            voters[cast] = task.y[row]
+            cast += 1
+        i += 1
 
 
 @kernel(borrow=True)
-def _vote(task, table, rows, index, XT, desk, steps):
-    """Let ``rows`` vote on the columns ``index`` of a table; fills the first so many columns of p.
-
-    Weights are in the desk, rows in the order of first draws.
-    """
-    count = len(rows)
-    wanted = min(count, desk.most[steps - 1])
+def _poll(task, station, rows, heaviest, index, lo, hi, steps, desk, tally):
+    """Let rows vote on the columns ``index[lo[c]:hi[c]]`` of each class c, and count the votes."""
+    near = station.near
+    wanted = desk.most[steps - 1]
     # Entries of a list to go down, and what distances cost in the same unit.
-    listed = len(task.pool) * wanted / count
-    measured = count * (2.0 + 0.5 * len(XT)) + wanted * wanted / 6.0
-    walked = len(table.near) > 0 and listed < measured
-    for i in range(count):
-        desk.label[i + 1] = task.y[rows[i]]
-        desk.copies[i + 1] = desk.weight[rows[i]]
-        if walked:
-            desk.position[table.slot[rows[i]]] = i + 1
-    for t in range(len(index)):
-        if walked:
-            found = _nearest_in_list(table.near[index[t]], desk, wanted)
-        else:
-            for j in range(len(XT)):
-                desk.x[j] = XT[j, index[t]]
-            found = _nearest_by_distance(task, desk.x, rows, desk, wanted)
-        _count_votes(desk, found, steps, t)
-    for i in range(count if walked else 0):
-        desk.position[table.slot[rows[i]]] = 0
-    for s in range(steps):
-        for k in range(len(desk.votes)):
-            p = desk.p[s, k, : len(index)]
-            for t in range(len(p)):
-                p[t] /= desk.most[s]
+    listed = min(1.0 * station.length, len(task.pool) * wanted / len(rows))
+    measured = len(rows) * (4.0 + 0.7 * len(station.XT)) + wanted * wanted / 3.0
+    walked = len(near) > 0 and listed < measured
+    copied = task.sampling == BOOTSTRAP
+    forget(tally, desk.most, steps)
+    for c in range(len(lo)):
+        for i in range(lo[c], hi[c]):
+            t = index[i]
+            ready = False
+            if walked:
+                mine = near[t]
+                if heaviest <= LANES:
+                    count, q = _walk(mine, station.length, desk.code, desk.voters, wanted, copied)
+                    ready = count >= wanted and q <= station.clear[t]
+                if not ready and station.length == len(task.pool):
+                    _in_list(mine, desk, min(wanted, len(rows)))
+                    _write_voters(task, rows, desk.found, desk.weight, desk.voters, wanted)
+                    ready = True
+            if not ready:
+                _by_distance(task, station.XT, t, rows, desk, wanted)
+                _write_voters(task, rows, desk.found, desk.weight, desk.voters, wanted)
+            tally_row(desk.voters, c, desk.most, steps, tally)
 
 
 @kernel(borrow=True)
-def _plan_steps(tuning, n, wanted, desk):
+def _arm(task, table, rows, desk):
+    """Give rows, in the order of first draws, a vote; returns the largest weight."""
+    heaviest = 0
+    for i in range(len(rows)):
+        row = rows[i]
+        slot = table.slot[row]
+        desk.code[slot] = desk.weight[row] | task.y[row] << WEIGHT_BITS
+        desk.position[slot] = i + 1
+        heaviest = max(heaviest, desk.weight[row])
+    return heaviest
+
+
+@kernel(borrow=True)
+def _disarm(table, rows, desk):
+    for row in rows:
+        desk.code[table.slot[row]] = 0
+        desk.position[table.slot[row]] = 0
+
+
+@kernel(borrow=True)
+def _plan_steps(tuning, n, desk):
     """List the different numbers of neighbours among n rows, ascending; returns how many.
 
     Only wanted values of the grid are listed, which ascends; more neighbours than rows are n.
     """
     steps = 0
     for g in range(len(tuning.grid)):
-        if wanted[g]:
+        if desk.wanted[g]:
             most = min(np.int64(tuning.grid[g]), n)
             if steps == 0 or desk.most[steps - 1] != most:
                 desk.most[steps] = most
@@ -227,65 +280,91 @@ def _plan_steps(tuning, n, wanted, desk):
 
 
 @kernel(borrow=True)
-def _try_grid(task, tuning, study, studied, wanted, desk, at):
+def _score(lo, hi, steps, desk, tally, scores):
+    """Score every step; ``scores`` is (G, 5)."""
+    for c in range(len(lo)):
+        desk.size[c] = hi[c] - lo[c]
+    for s in range(steps):
+        score_tally(tally, s, desk.most[s], desk.size, scores[s])
+
+
+@kernel(borrow=True)
+def _try_grid(task, tuning, station, desk, tally, at):
     """Score every grid value on the held-out rows."""
-    for g in range(len(wanted)):
-        wanted[g] = True
-    steps = _plan_steps(tuning, at.sizes[2], wanted, desk)
+    for g in range(len(tuning.grid)):
+        desk.wanted[g] = True
+    steps = _plan_steps(tuning, at.sizes[2], desk)
     rows = at.fit[: at.sizes[0]]
     index = at.order[: at.sizes[1]]  # `hold_out` needs it no more
     for t in range(len(index)):
-        index[t] = study.own[at.held[t]]
-    _vote(task, study, rows, index, studied.XT, desk, steps)
+        index[t] = station.table.own[at.held[t]]
+    heaviest = _arm(task, station.table, rows, desk)
+    _poll(task, station, rows, heaviest, index, at.lo, at.hi, steps, desk, tally)
+    _disarm(station.table, rows, desk)
+    scores = desk.scores[0]
+    _score(at.lo, at.hi, steps, desk, tally, scores)
     for g in range(len(tuning.grid)):
-        s = desk.first[g]
-        if g > 0 and desk.first[g - 1] == s:
-            for m in range(5):
-                at.scores[g, m] = at.scores[g - 1, m]
-        else:
-            score_probabilities(desk.p[s], desk.every, at.lo, at.hi, desk.room, at.scores[g])
+        for m in range(5):
+            at.scores[g, m] = scores[desk.first[g], m]
 
 
 @kernel(borrow=True)
-def _refit(task, columns, table, tuning, n, rows, wanted, desk, at, out):
+def _refit(task, columns, tuning, station, n, rows, desk, tally, at, out):
     """Score the chosen values on the test sets."""
-    for g in range(len(wanted)):
-        wanted[g] = is_chosen(at, g)
-    steps = _plan_steps(tuning, n, wanted, desk)
-    size = len(desk.index)
+    for g in range(len(tuning.grid)):
+        desk.wanted[g] = is_chosen(at, g)
+    steps = _plan_steps(tuning, n, desk)
+    heaviest = _arm(task, station.table, rows, desk)
     if columns.varying:
         left_out(columns, desk.weight, desk.index, desk.lo, desk.hi)
-        size = desk.hi[len(desk.hi) - 1]
-    _vote(task, table, rows, desk.index[:size], columns.XT, desk, steps)
+    for k in range(len(columns.lo)):
+        lo = desk.lo if columns.varying else columns.lo[k]
+        hi = desk.hi if columns.varying else columns.hi[k]
+        _poll(task, station, rows, heaviest, desk.index, lo, hi, steps, desk, tally)
+        _score(lo, hi, steps, desk, tally, desk.scores[k])
+    _disarm(station.table, rows, desk)
     for g in range(len(tuning.grid)):
-        if not wanted[g]:
-            continue
-        p = desk.p[desk.first[g]]
-        if columns.varying:
-            score_probabilities(p, desk.every, desk.lo, desk.hi, desk.room, at.found[0])
-        else:
+        if desk.wanted[g]:
             for k in range(len(columns.lo)):
-                lo, hi = columns.lo[k], columns.hi[k]
-                score_probabilities(p, desk.every, lo, hi, desk.room, at.found[k])
-        record(at, g, out)
+                for m in range(5):
+                    at.found[k, m] = desk.scores[k, desk.first[g], m]
+            record(at, g, out)
+
+
+@kernel(glue=True)
+def _station(columns, table, carried, held):
+    """Where rows are polled after so many have been carried along, if they are."""
+    if carried.near.shape[1] > 0:
+        length = min(held, carried.near.shape[1])
+        return Station(columns.XT, table, carried.near, length, carried.clear)
+    return Station(columns.XT, table, table.near, table.near.shape[1], table.clear)
 
 
 @kernel(borrow=True)
-def _run(task, columns, table, studied, study, tuning, wanted, desk, at, tuned):
+def _run(task, columns, table, studied, study, carried, followed, tuning, desk, tally, at, tuned):
     for r in range(task.stop - task.first):
         repetition = task.first + r
+        restart(carried)
+        restart(followed)
+        done = 0
         for i in range(len(task.sizes)):
             n = task.sizes[i]
             if task.sampling != ADDITIVE or i == 0:
                 draw(task, n, repetition, desk.order)
+            while carried.near.shape[1] > 0 and done < n:
+                take_in(task, columns, table, desk.order[done], done, carried)
+                if not columns.varying:
+                    take_in(task, studied, study, desk.order[done], done, followed)
+                done += 1
             count = weigh(desk.order[:n], desk.weight, desk.distinct)
             rows = desk.distinct[:count]
             flag = hold_out(task, tuning, n, repetition, rows, count, desk.weight, at)
             if flag != ONE_CLASS_FIT:
-                _try_grid(task, tuning, study, studied, wanted, desk, at)
+                _try_grid(task, tuning, _station(studied, study, followed, n), desk, tally, at)
             choose(tuning, flag, at, tuned.choices[i, r], tuned.flags[i, r])
             out = tuned.values[i, r]
-            _refit(task, columns, table, tuning, n, rows, wanted, desk, at, out)
+            here = _station(columns, table, carried, n)
+            _refit(task, columns, tuning, here, n, rows, desk, tally, at, out)
             for row in rows:
                 desk.weight[row] = 0
 
@@ -306,12 +385,14 @@ def neighbours_tuned(
     task, columns, tuning
         Cells, where they are scored, and what is chosen from what.
     table
-        Lists of candidates of the columns.
+        Of the columns: lists of candidates, or, if the task `carries` its own, distances.
     studied, study
-        Columns of all rows that may be held out, and their lists.
+        Columns of all rows that may be held out, and their table: if the test set varies, the same.
     tuned
         Filled.
     """
-    wanted, desk = np.empty(len(tuning.grid), bool), _desk(task, columns, tuning)
-    at = hold_out_of(task, columns, tuning)
-    _run(task, columns, table, studied, study, tuning, wanted, desk, at, tuned)
+    desk, at = _desk(task, columns, tuning), hold_out_of(task, columns, tuning)
+    tally = tally_of(task.classes, len(tuning.grid), _most(task, tuning))
+    carried = _carried(task, columns, table, tuning)
+    followed = carried if columns.varying else _carried(task, studied, study, tuning)
+    _run(task, columns, table, studied, study, carried, followed, tuning, desk, tally, at, tuned)

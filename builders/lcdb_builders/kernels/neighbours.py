@@ -21,12 +21,22 @@ from lcdb_builders.kernels.lanes import LANES, load, marks
 from lcdb_builders.kernels.layout import ADDITIVE, Columns, Task, draw
 from lcdb_builders.kernels.metrics import score_confusion
 
-__all__ = ["TIE", "Table", "distances_to", "nearest_block", "table_of", "walk"]
+__all__ = [
+    "EVERY",
+    "TIE",
+    "Table",
+    "distances_to",
+    "nearest_block",
+    "table_of",
+    "walk",
+    "whole_lanes",
+]
 
 # Columns that are sorted at a time.
 RUN = 64
 EVERY = np.uint32(2**LANES - 1)
-# The low bit of an entry of a list: the next candidate is as near as this one.
+# The low bit of an entry of a list: the next candidate is as near as this one, and not all that are
+# as near have one class.
 TIE = 1
 # A draw of n rows is walked to if n * n exceeds this multiple of the number of candidates.
 WALK = 3
@@ -35,9 +45,9 @@ LARGEST_TABLE = 600_000_000
 
 #: `slot` (N,) of the rows that may be drawn; `distance` (slots, columns rounded up to `LANES`);
 #: `near` (columns, slots) twice the slot, nearest first, plus `TIE`. The last two are empty if they
-#: would be too large.
+#: would be too large. `clear` (columns,) entries of each list before the first tie.
 #: `own` (N,) the column of each row, -1 for none; `owner` (columns,) row of the confusion matrices.
-Table = namedtuple("Table", ["slot", "distance", "near", "own", "owner"])
+Table = namedtuple("Table", ["slot", "distance", "near", "clear", "own", "owner"])
 
 
 @kernel(borrow=True)
@@ -53,16 +63,29 @@ def distances_to(x, XT, out):
 
 
 @kernel(borrow=True)
-def _mark_ties(distance, order, near):
-    """Turn one column's ascending order of slots into its list."""
-    for q in range(len(order)):
-        entry = 2 * order[q]
-        if q + 1 < len(order) and distance[order[q]] == distance[order[q + 1]]:
-            entry += TIE
-        near[q] = entry
+def _mark_ties(distance, order, label, near):
+    """Turn one column's ascending order of slots into its list; returns where its ties begin."""
+    size = len(order)
+    clear = size
+    first = 0
+    while first < size:
+        stop = first + 1
+        mixed = False
+        while stop < size and distance[order[stop]] == distance[order[first]]:
+            mixed |= label[order[stop]] != label[order[first]]
+            stop += 1
+        for q in range(first, stop):
+            near[q] = 2 * order[q]
+            if mixed and q + 1 < stop:
+                near[q] += TIE
+        if mixed and clear == size:
+            clear = first
+        first = stop
+    return clear
 
 
-def _whole_lanes(size: int) -> int:
+def whole_lanes(size: int) -> int:
+    """Return a number of columns rounded up to whole lanes."""
     return (size + LANES - 1) // LANES * LANES
 
 
@@ -78,16 +101,17 @@ def table_of(task: Task, columns: Columns) -> Table:
     own[columns.rows] = np.arange(size)
     owner = np.repeat(np.arange(columns.lo.size), (columns.hi - columns.lo).ravel())
     fits = 10 * rows * size <= LARGEST_TABLE
-    distance = np.zeros((rows if fits else 0, _whole_lanes(size)))
+    distance = np.zeros((rows if fits else 0, whole_lanes(size)))
     for i in range(len(distance)):
         distances_to(task.X[task.pool[i]], columns.XT, distance[i, :size])
     wanted = size if fits and task.sampling != ADDITIVE else 0
     near = np.empty((wanted, rows), np.uint16 if 2 * rows < 2**16 else np.uint32)
+    clear, label = np.zeros(wanted, np.int64), task.y[task.pool]
     for first in range(0, wanted, RUN):
         some = np.ascontiguousarray(distance[:, first : min(first + RUN, size)].T)
         for t, order in enumerate(some.argsort(axis=1)):
-            _mark_ties(some[t], order, near[first + t])
-    return Table(slot, distance, near, own, owner)
+            clear[first + t] = _mark_ties(some[t], order, label, near[first + t])
+    return Table(slot, distance, near, clear, own, owner)
 
 
 @kernel(borrow=True)
@@ -161,6 +185,8 @@ def _keep_nearest(found, c, best, label):
 @kernel(borrow=True)
 def walk(near, position):
     """Return the position of the nearest candidate that was drawn: of equal ones, the first drawn.
+
+    Of equal ones of one class, any.
 
     Parameters
     ----------
@@ -267,6 +293,6 @@ def nearest_block(task: Task, columns: Columns, table: Table, out: np.ndarray) -
     size = len(columns.rows)
     places = (np.empty(len(task.pool), np.int64), np.zeros(len(task.pool), np.int32))
     confusion = np.empty((columns.lo.size, task.classes), np.int64)
-    best, room = np.empty(_whole_lanes(size)), np.zeros(_whole_lanes(size))
+    best, room = np.empty(whole_lanes(size)), np.zeros(whole_lanes(size))
     label = np.empty(size, np.int64)
     _run(task, columns, table, best, label, confusion, places, room, out)

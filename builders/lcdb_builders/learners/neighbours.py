@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lcdb_builders.kernels.layout import ADDITIVE, RANDOM, Columns, Task, constant_columns
-from lcdb_builders.kernels.neighbour_tuned import neighbours_tuned
+from lcdb_builders.kernels.neighbour_tuned import carries, neighbours_tuned
 from lcdb_builders.kernels.neighbour_votes import votes_block
 from lcdb_builders.kernels.neighbours import Table, nearest_block, table_of
 from lcdb_builders.kernels.tuning import Tuned, Tuning
@@ -86,9 +86,9 @@ class NNC(KernelLearner):
         tuned: Tuned,
     ) -> None:
         """Fill a tuned block."""
-        studied = columns
+        studied, lists = columns, not carries(task)
         if not columns.varying:  # then all columns may be held out
             studied = constant_columns(snapshot.X, snapshot.y, snapshot.classes, [task.pool])
-        study = _table(snapshot, task, studied, lists=True)
-        table = study if columns.varying else _table(snapshot, task, columns, lists=True)
+        study = _table(snapshot, task, studied, lists=lists)
+        table = study if columns.varying else _table(snapshot, task, columns, lists=lists)
         neighbours_tuned(task, columns, table, studied, study, tuning, tuned)

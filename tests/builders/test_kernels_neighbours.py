@@ -1,0 +1,96 @@
+"""NNC's kernels among themselves: what one computes in another way must have the same bits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from lcdb_builders.kernels import neighbours
+from lcdb_builders.kernels.layout import BOOTSTRAP, Task, constant_columns
+from lcdb_builders.kernels.metrics import room, score_probabilities
+from lcdb_builders.kernels.neighbour_tally import forget, score_tally, tally_of, tally_row
+from lcdb_builders.kernels.neighbour_tuned import carries, neighbours_tuned
+from lcdb_builders.kernels.neighbour_votes import votes_block
+from lcdb_builders.kernels.neighbours import table_of
+from lcdb_builders.kernels.tuning import Tuned, Tuning
+from lcdb_builders.learners import neighbours as learner_module
+from lcdb_builders.learners import registry
+from lcdb_builders.learners.batch import task_of
+from lcdb_builders.unit import Block
+from snapshots import generated
+from tuned import tuned_unit
+
+NNC = registry.get("NNC")
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("seed", range(4))
+def test_tallies_score_as_probabilities_do(classes, seed):
+    rng = np.random.default_rng([classes, seed])
+    rows, most = int(rng.integers(1, 60)), np.unique(rng.integers(1, 150, 6))
+    lacking = rng.integers(classes)  # one class may be absent from the test, one from training
+    label = np.sort(rng.integers(classes, size=rows))
+    label = np.sort(np.where(label == lacking, 0, label)) if seed % 2 else label
+    voters = rng.integers(classes - (seed > 1), size=(rows, 192)).astype(np.uint16)
+    tally, sizes = tally_of(classes, len(most), most[-1]), np.bincount(label, minlength=classes)
+    for _ in range(2):  # the second has to forget the first
+        forget(tally, most, len(most))
+        for c, row in zip(label, voters, strict=True):
+            tally_row(row, c, most, len(most), tally)
+    hi = sizes.cumsum()
+    for s, k in enumerate(most):
+        p = np.array([(voters[:, :k] == c).sum(axis=1) / k for c in range(classes)])
+        found, right = np.empty(5), np.empty(5)
+        score_tally(tally, s, k, sizes, found)
+        score_probabilities(p, np.ones(classes, bool), hi - sizes, hi, room(classes, rows), right)
+        np.testing.assert_array_equal(found[[0, 1, 4]], right[[0, 1, 4]])
+        np.testing.assert_allclose(found[2:4], right[2:4], rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["integers", "duplicates", "ten classes"])
+@pytest.mark.parametrize("splits", [("fixed", "pool"), ("varying",)])
+def test_carried_lists_are_those_of_each_cell_alone(kind, splits, monkeypatch):
+    """Carried from size to size, walked down to, and with no room for tables."""
+    snapshot = generated(kind)
+    sizes = tuple(range(10, snapshot.rows * 7 // 10 + 1, 3))
+    unit = tuned_unit(NNC, snapshot, "additive", splits[0], sizes, grid=(1, 2, 5, 9, 14, 40))
+    block = Block(unit, sizes, 0, 2)
+    assert carries(task_of(snapshot, block))
+    carried = NNC.block(snapshot, block, splits)
+    for i in (0, 1, len(sizes) // 2, len(sizes) - 1):
+        alone = NNC.block(snapshot, replace(block, sizes=(sizes[i],)), splits)
+        for split in splits:
+            for name, values in alone[split].items():
+                np.testing.assert_array_equal(values[0], carried[split][name][i], name)
+    monkeypatch.setattr(neighbours, "LARGEST_TABLE", 0)
+    monkeypatch.setattr(learner_module, "_last", {})
+    measured = NNC.block(snapshot, block, splits)
+    for split in splits:
+        for name, values in measured[split].items():
+            np.testing.assert_array_equal(values, carried[split][name], name)
+
+
+@pytest.mark.parametrize("rows", [3, 12, 40])
+@pytest.mark.parametrize("neighbors", [1, 6, 250])
+def test_rows_drawn_many_times(rows, neighbors):
+    """More copies than a vector has lanes, as of a pool that lists its rows many times.
+
+    With a grid of one value, tuned cells have the scores of untuned ones.
+    """
+    rng = np.random.default_rng([rows, neighbors])
+    X, y = rng.integers(4, size=(60, 2)).astype(float), rng.integers(3, size=60)
+    y[:3] = range(3)
+    sizes = np.array([10, 90, 400])
+    pool = np.repeat(np.arange(rows), 400 // rows + 1)
+    task = Task(BOOTSTRAP, 5, 6, 0, 3, sizes, pool, X, y, 3)
+    columns = constant_columns(X, y, 3, [np.arange(rows, 60)])
+    studied = constant_columns(X, y, 3, [np.arange(rows)])
+    table, study = table_of(task, columns), table_of(task, studied)
+    right, found = np.empty((2, 3, 3, 1, 5))
+    votes_block(neighbors, task, columns, table, right)
+    tuned = Tuned(found, np.empty((3, 3, 4), np.int8), np.empty((3, 3, 4), np.int8))
+    tuning = Tuning(7, 8, np.array([float(neighbors)]), 0)
+    neighbours_tuned(task, columns, table, studied, study, tuning, tuned)
+    np.testing.assert_allclose(found, right, rtol=1e-13)
+    assert not tuned.choices.any()
