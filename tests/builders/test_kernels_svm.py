@@ -173,14 +173,36 @@ def small_blocks():
             yield from LEARNER.block(snapshot, block, ("varying",))["varying"].values()
 
 
-def test_plain_python_gives_the_same_numbers():
-    """Kernels that are not compiled: what coverage and debuggers see."""
+def plain_python(program):
+    """Run a program with kernels that are not compiled; return what it prints."""
     run = subprocess.run(
-        [sys.executable, "-c", PLAIN],
+        [sys.executable, "-c", program],
         env=dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=str(Path(__file__).parents[1])),
         capture_output=True,
         text=True,
         check=True,
     )
+    return run.stdout
+
+
+def test_plain_python_gives_the_same_numbers():
+    """Kernels that are not compiled: what coverage and debuggers see."""
     compiled = np.concatenate([values.ravel() for values in small_blocks()])
-    np.testing.assert_allclose(np.array(run.stdout.split(), float), compiled, rtol=1e-5)
+    np.testing.assert_allclose(np.array(plain_python(PLAIN).split(), float), compiled, rtol=1e-5)
+
+
+LIMITED = """
+from builders.test_kernels_svm import small_blocks
+from lcdb_builders.kernels import nearby
+nearby.MOST_ROUNDS = 1
+try:
+    for values in small_blocks():
+        pass
+except ArithmeticError as error:
+    print(error)
+"""
+
+
+def test_an_optimum_that_is_not_found_is_an_error():
+    """A machine that is given up before its optimum gives no number."""
+    assert "GSVC found no optimum in" in plain_python(LIMITED)

@@ -24,6 +24,7 @@ __all__ = [
     "decide",
     "fit_draw",
     "machines_of",
+    "missed",
     "reach_of",
     "sets_of",
 ]
@@ -38,7 +39,7 @@ ANCHOR_RATIO = 2.0**0.5
 #: The machines of all classes: `sign` (K, N), coefficients `beta` and decision values without
 #: intercept `f` (K, N), `bound` (N,) of coefficients, errors' extremes `top`, `bottom` (K,) as
 #: `settle` has them, `known` (K,) rows that they cover, `fresh` (K,) rows in the set of moving rows
-#: when it was gathered.
+#: when it was gathered, `count` (4,) see `svm_block`.
 Machines = namedtuple(
     "Machines",
     ["sign", "beta", "f", "bound", "top", "bottom", "known", "fresh", "count"],
@@ -75,7 +76,7 @@ def machines_of(task):
         np.empty(classes),
         np.zeros(classes, np.int64),
         np.zeros(classes, np.int64),
-        np.zeros(3, np.int64),
+        np.zeros(4, np.int64),
     )
 
 
@@ -97,12 +98,19 @@ def anchor_for(anchors, n):
     return a
 
 
+@kernel(inline=True)
+def missed(top, bottom, limit):
+    """Return whether a machine violates optimality by more than the limit, or is not a number."""
+    return not top - bottom <= limit
+
+
 @kernel(borrow=True)
-def decide(machines, columns, at):
-    """Fill ``at.F`` with decision values of the columns."""
+def decide(machines, limit, columns, at):
+    """Fill ``at.F`` with decision values of the columns; count machines not at their optimum."""
     rows = columns.rows
     for c in range(len(at.fitted)):
         if at.fitted[c]:
+            machines.count[3] += missed(machines.top[c], machines.bottom[c], limit)
             intercept = 0.5 * (machines.top[c] + machines.bottom[c])
             f = machines.f[c]
             F = at.F[c]

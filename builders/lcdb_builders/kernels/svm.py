@@ -92,7 +92,9 @@ def _grow(gram, machines, found, c, tolerance):
 
 
 @kernel(glue=True)
-def _additive_repetition(task, columns, gram, C, tolerance, r, machines, sets, at, out, decisions):
+def _additive_repetition(
+    task, columns, gram, C, tolerance, limit, r, machines, sets, at, out, decisions
+):
     draw(task, 0, task.first + r, at.order)
     _forget(machines, sets)
     at.counts[:] = 0.0
@@ -117,7 +119,7 @@ def _additive_repetition(task, columns, gram, C, tolerance, r, machines, sets, a
                     _grow(gram, machines, sets[min(c, len(sets) - 1)], c, tolerance)
                 moved |= top != machines.top[c] or bottom != machines.bottom[c]
         if moved or columns.varying or decisions.size > 0:
-            decide(machines, columns, at)
+            decide(machines, limit, columns, at)
             if decisions.size > 0:
                 decisions[i, r] = at.F
             report(columns, at, out[i, r])
@@ -138,7 +140,21 @@ def report(columns, at, out):
 
 @kernel(glue=True)
 def _fresh_repetition(
-    task, columns, gram, C, tolerance, r, anchors, machines, found, at, support, by, out, decisions
+    task,
+    columns,
+    gram,
+    C,
+    tolerance,
+    limit,
+    r,
+    anchors,
+    machines,
+    found,
+    at,
+    support,
+    by,
+    out,
+    decisions,
 ):
     for i in range(len(task.sizes)):
         n = task.sizes[i]
@@ -150,7 +166,7 @@ def _fresh_repetition(
         for c in range(task.classes):
             if at.fitted[c]:
                 fit_draw(gram, anchors, a, c, tolerance, reach, machines, found, support, by)
-        decide(machines, columns, at)
+        decide(machines, limit, columns, at)
         if decisions.size > 0:
             decisions[i, r] = at.F
         report(columns, at, out[i, r])
@@ -160,7 +176,7 @@ def _fresh_repetition(
 
 
 @kernel
-def svm_block(task, columns, gram, C, tolerance, out, decisions):
+def svm_block(task, columns, gram, C, tolerance, limit, out, decisions):
     """Score the cells of a block.
 
     Parameters
@@ -173,8 +189,8 @@ def svm_block(task, columns, gram, C, tolerance, out, decisions):
         (N, N) kernel of all rows, see `gaussian_gram`.
     C
         Price of a row's hinge loss.
-    tolerance
-        Largest violation of the optimality conditions.
+    tolerance, limit
+        Violation of the optimality conditions that is aimed at, and the largest that will do.
     out
         (sizes, repetitions, sets, 5), filled.
     decisions
@@ -183,8 +199,8 @@ def svm_block(task, columns, gram, C, tolerance, out, decisions):
 
     Returns
     -------
-    (3,) int64
-        Rounds, pair steps, and rows moved.
+    (4,) int64
+        Rounds, pair steps, rows moved, and machines that violate optimality by more than `limit`.
     """
     at = desk(task, columns, 0)
     machines = machines_of(task)
@@ -192,7 +208,7 @@ def svm_block(task, columns, gram, C, tolerance, out, decisions):
         sets = sets_of(task, gram, task.classes if task.classes > 2 else 1)
         for r in range(task.stop - task.first):
             _additive_repetition(
-                task, columns, gram, C, tolerance, r, machines, sets, at, out, decisions
+                task, columns, gram, C, tolerance, limit, r, machines, sets, at, out, decisions
             )
         return machines.count
     found = sets_of(task, gram, 1)[0]
@@ -206,6 +222,7 @@ def svm_block(task, columns, gram, C, tolerance, out, decisions):
             gram,
             C,
             tolerance,
+            limit,
             r,
             anchors,
             machines,

@@ -20,6 +20,7 @@ from lcdb_builders.kernels.machines import (
     decide,
     fit_draw,
     machines_of,
+    missed,
     reach_of,
     sets_of,
 )
@@ -71,7 +72,7 @@ def _settle(gram, machines, c, tolerance, reach, found):
 
 
 @kernel(glue=True)
-def _climb(gram, grid, tolerances, anchors, machines, sets, held, weight, own, path):
+def _climb(gram, grid, tolerances, limits, anchors, machines, sets, held, weight, own, path):
     """Fit every value of C to the rows that are not held out, and score it on those that are."""
     rows = held.fit[: held.sizes[0]]
     total = held.sizes[2]
@@ -106,6 +107,7 @@ def _climb(gram, grid, tolerances, anchors, machines, sets, held, weight, own, p
                 _settle(gram, machines, c, tolerances[g], reach, found)
             path.beta[g, c] = machines.beta[c]
             path.f[g, c] = machines.f[c]
+            machines.count[3] += missed(machines.top[c], machines.bottom[c], limits[g])
             path.centre[g, c] = 0.5 * (machines.top[c] + machines.bottom[c])
             for t in range(held.sizes[1]):
                 own.F[c, t] = machines.f[c, held.held[t]] + path.centre[g, c]
@@ -180,7 +182,7 @@ def _list_held(held):
 
 
 @kernel
-def svm_tuned(task, columns, gram, tuning, tolerances, held, held_columns, tuned):
+def svm_tuned(task, columns, gram, tuning, tolerances, limits, held, held_columns, tuned):
     """Tune the cells of a block.
 
     Parameters
@@ -189,8 +191,9 @@ def svm_tuned(task, columns, gram, tuning, tolerances, held, held_columns, tuned
         As for `svm_block`.
     tuning
         Values of C, tie rule and stream.
-    tolerances
-        (G,) largest violation of the optimality conditions for each value.
+    tolerances, limits
+        (G,) violation of the optimality conditions that is aimed at for each value, and the largest
+        that will do.
     held
         Of `hold_out_of`.
     held_columns
@@ -200,8 +203,8 @@ def svm_tuned(task, columns, gram, tuning, tolerances, held, held_columns, tuned
 
     Returns
     -------
-    (3,) int64
-        Rounds, pair steps, and rows moved.
+    (4,) int64
+        As of `svm_block`.
     """
     at = desk(task, columns, 0)
     own = desk(task, held_columns, 0)
@@ -232,6 +235,7 @@ def svm_tuned(task, columns, gram, tuning, tolerances, held, held_columns, tuned
                     gram,
                     grid,
                     tolerances,
+                    limits,
                     anchors,
                     machines,
                     sets,
@@ -259,7 +263,7 @@ def svm_tuned(task, columns, gram, tuning, tolerances, held, held_columns, tuned
                         at,
                         path,
                     )
-                    decide(machines, columns, at)
+                    decide(machines, limits[g], columns, at)
                     report(columns, at, held.found)
                     record(held, g, tuned.values[i, r])
             for row in at.distinct[:count]:

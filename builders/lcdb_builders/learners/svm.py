@@ -23,6 +23,8 @@ __all__ = ["GSVC"]
 
 # Errors are about 1, and rounding leaves them some 1e-15 off.
 _SMALLEST_TOLERANCE = 1e-13
+# Violations that will do, where rounding keeps a machine from the tolerance.
+_LARGEST_VIOLATION = 1e-6
 _NO_DECISIONS = np.empty((0, 0, 0, 0))
 
 
@@ -30,6 +32,13 @@ def _gram(snapshot: Snapshot) -> np.ndarray:
     gram = np.empty((snapshot.rows, snapshot.rows))
     gaussian_gram(snapshot.X, dataset_gamma(snapshot.X), gram)
     return gram
+
+
+def _violations(grid: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return by how much optimality may be violated for values of C: what is aimed at, and most."""
+    aims = [max(kkt_tolerance(C), _SMALLEST_TOLERANCE) for C in grid]
+    limits = [max(_LARGEST_VIOLATION * min(1.0, C), _SMALLEST_TOLERANCE) for C in grid]
+    return np.array(aims), np.array(limits)
 
 
 class GSVC(KernelLearner):
@@ -60,8 +69,11 @@ class GSVC(KernelLearner):
     ) -> None:
         """Fill the values of an untuned block; also `decisions`, if they are of any size."""
         C = block.unit.parameters["C"]
-        tolerance = max(kkt_tolerance(C), _SMALLEST_TOLERANCE)
-        svm_block(task, columns, _gram(snapshot), C, tolerance, values, decisions)
+        tolerances, limits = _violations([C])
+        count = svm_block(
+            task, columns, _gram(snapshot), C, tolerances[0], limits[0], values, decisions
+        )
+        self._check(block, count)
 
     def values(
         self, snapshot: Snapshot, block: Block, splits: Sequence[str], decisions: np.ndarray
@@ -84,13 +96,25 @@ class GSVC(KernelLearner):
         """Fill a tuned block."""
         held = hold_out_of(task, columns, tuning)
         none = np.zeros((1, snapshot.classes), np.int64)
-        svm_tuned(
+        tolerances, limits = _violations(tuning.grid)
+        count = svm_tuned(
             task,
             columns,
             _gram(snapshot),
             tuning,
-            np.maximum([kkt_tolerance(C) for C in tuning.grid], _SMALLEST_TOLERANCE),
+            tolerances,
+            limits,
             held,
             Columns(False, np.empty((0, 0)), held.held, none, none),
             tuned,
         )
+        self._check(block, count)
+
+    def _check(self, block: Block, count: np.ndarray) -> None:
+        """Raise an error if a kernel has not found an optimum."""
+        if count[3]:
+            msg = (
+                f"{self.name} found no optimum in {count[3]} fits of {block.unit.label}; expected "
+                "none: please report the dataset and parameters"
+            )
+            raise ArithmeticError(msg)
