@@ -13,8 +13,7 @@ from lcdb_builders.kernels.svm import svm_block
 from lcdb_builders.kernels.svm_tuned import svm_tuned
 from lcdb_builders.kernels.tuning import Tuned, Tuning, hold_out_of
 from lcdb_builders.learners.base import Parameter
-from lcdb_builders.learners.batch import KernelLearner, columns_of, empty_values, task_of
-from lcdb_builders.learners.builtin import WEIGHTS
+from lcdb_builders.learners.onevsrest import OneVsRestLearner
 from lcdb_builders.reference.machine import dataset_gamma, kkt_tolerance
 from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.unit import Block
@@ -25,7 +24,6 @@ __all__ = ["GSVC"]
 _SMALLEST_TOLERANCE = 1e-13
 # Violations that will do, where rounding keeps a machine from the tolerance.
 _LARGEST_VIOLATION = 1e-6
-_NO_DECISIONS = np.empty((0, 0, 0, 0))
 
 
 def _gram(snapshot: Snapshot) -> np.ndarray:
@@ -41,7 +39,7 @@ def _violations(grid: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndar
     return np.array(aims), np.array(limits)
 
 
-class GSVC(KernelLearner):
+class GSVC(OneVsRestLearner):
     """Support vector classifier with a Gaussian kernel; gamma is one constant per dataset."""
 
     name = "GSVC"
@@ -49,8 +47,6 @@ class GSVC(KernelLearner):
         "C": Parameter(1.0, float, 1e-12, 1e12, "price of a row's hinge loss")
     }
     tuned_parameter = "C"
-    grid = WEIGHTS
-    tunes = True
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted support vector classifier with the dataset's gamma."""
@@ -58,33 +54,24 @@ class GSVC(KernelLearner):
 
         return Reference(**params, gamma=dataset_gamma(snapshot.X))
 
-    def fill(
+    def solve(
         self,
         snapshot: Snapshot,
         block: Block,
         task: Task,
         columns: Columns,
         values: np.ndarray,
-        decisions: np.ndarray = _NO_DECISIONS,
-    ) -> None:
-        """Fill the values of an untuned block; also `decisions`, if they are of any size."""
+        decisions: np.ndarray,
+    ) -> int:
+        """Fill an untuned block; returns how many fits found no optimum."""
         C = block.unit.parameters["C"]
         tolerances, limits = _violations([C])
         count = svm_block(
             task, columns, _gram(snapshot), C, tolerances[0], limits[0], values, decisions
         )
-        self._check(block, count)
+        return int(count[3])
 
-    def values(
-        self, snapshot: Snapshot, block: Block, splits: Sequence[str], decisions: np.ndarray
-    ) -> np.ndarray:
-        """Return the values of an untuned block; also fills `decisions`."""
-        values = empty_values(block, splits)
-        task, columns = task_of(snapshot, block), columns_of(snapshot, block, splits)
-        self.fill(snapshot, block, task, columns, values, decisions)
-        return values
-
-    def fill_tuned(
+    def solve_tuned(
         self,
         snapshot: Snapshot,
         block: Block,
@@ -92,8 +79,8 @@ class GSVC(KernelLearner):
         columns: Columns,
         tuning: Tuning,
         tuned: Tuned,
-    ) -> None:
-        """Fill a tuned block."""
+    ) -> int:
+        """Fill a tuned block; returns how many fits found no optimum."""
         held = hold_out_of(task, columns, tuning)
         none = np.zeros((1, snapshot.classes), np.int64)
         tolerances, limits = _violations(tuning.grid)
@@ -108,13 +95,4 @@ class GSVC(KernelLearner):
             Columns(False, np.empty((0, 0)), held.held, none, none),
             tuned,
         )
-        self._check(block, count)
-
-    def _check(self, block: Block, count: np.ndarray) -> None:
-        """Raise an error if a kernel has not found an optimum."""
-        if count[3]:
-            msg = (
-                f"{self.name} found no optimum in {count[3]} fits of {block.unit.label}; expected "
-                "none: please report the dataset and parameters"
-            )
-            raise ArithmeticError(msg)
+        return int(count[3])
