@@ -161,7 +161,7 @@ def test_files_are_looked_for_beside_the_plan(tmp_path):
 
 
 def test_shipped_plans_are_what_they_say():
-    assert {"demo", "turan2026", "wide", "local6"} <= set(shipped_plans())
+    assert {"demo", "tuned", "turan2026", "wide", "local6"} <= set(shipped_plans())
     whole, wide, local = (load_plan(name) for name in ("turan2026", "wide", "local6"))
     assert [d.id for d in whole.datasets] == [str(i) for i in sorted(map(int, expected()))]
     assert whole.repetitions == 1000
@@ -175,6 +175,8 @@ def test_shipped_plans_are_what_they_say():
     assert plain == {u.key for u in planned(wide) if u.tuning == "default"}
     assert local.splits == ("fixed", "varying", "pool")
     assert [len(planned(local, i)[0].sizes) for i in ("61", "37")] == [105, 68]
+    iris = [u for u in planned(load_plan("tuned")) if u.learner == "LDC"]
+    assert [(u.tuning, len(u.sizes)) for u in iris] == 2 * [("default", 105), ("tuned", 96)]
 
 
 @pytest.mark.parametrize(
