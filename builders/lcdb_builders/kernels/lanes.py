@@ -22,6 +22,7 @@ from numba.core.datamodel.models import PrimitiveModel
 from numba.extending import intrinsic, overload, register_model
 
 __all__ = [
+    "COPIES",
     "LANES",
     "as_bits",
     "as_float",
@@ -31,6 +32,7 @@ __all__ = [
     "load",
     "marks",
     "of_bits",
+    "repeat",
     "spread",
     "store",
     "total",
@@ -41,6 +43,8 @@ __all__ = [
 ]
 
 LANES = 32
+# Copies that `repeat` writes.
+COPIES = 8
 
 if config.DISABLE_JIT:
 
@@ -51,6 +55,10 @@ if config.DISABLE_JIT:
     def store(lanes, array, at):
         """Write lanes to the elements at..at+31 of an array of their type."""
         array[at : at + LANES] = lanes
+
+    def repeat(number, array, at):
+        """Write a number, of the array's type, to the elements at..at+7."""
+        array[at : at + COPIES] = number
 
     def spread(number, lanes):
         """Return a number in all lanes, as the type of `lanes`."""
@@ -140,10 +148,10 @@ else:
         data = context.make_array(typ)(context, builder, array).data
         return builder.bitcast(builder.gep(data, [index]), width.as_pointer())
 
-    def _in_all_lanes(builder, scalar):
+    def _in_all_lanes(builder, scalar, lanes=LANES):
         """Vector of one scalar."""
-        unset = ir.Constant(ir.VectorType(scalar.type, LANES), ir.Undefined)
-        places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        unset = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
+        places = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
         single = builder.insert_element(unset, scalar, ir.Constant(ir.IntType(32), 0))
         return builder.shuffle_vector(single, unset, places)
 
@@ -172,6 +180,18 @@ else:
             return context.get_dummy_value()
 
         return types.void(lanes, array, types.intp), codegen
+
+    @intrinsic
+    def repeat(typingctx, number, array, at):
+        """Write a number, of the array's type, to the elements at..at+7."""
+
+        def codegen(context, builder, signature, args):
+            copies = _in_all_lanes(builder, args[0], COPIES)
+            pointer = _address(context, builder, signature.args[1], args[1], args[2], copies.type)
+            builder.store(copies, pointer).align = array.dtype.bitwidth // 8
+            return context.get_dummy_value()
+
+        return types.void(array.dtype, array, types.intp), codegen
 
     @intrinsic
     def spread(typingctx, number, lanes):

@@ -12,8 +12,9 @@ from collections import namedtuple
 
 import numpy as np
 
+from lcdb_builders.kernels.bits import lowest_bit
 from lcdb_builders.kernels.jit import kernel
-from lcdb_builders.kernels.lanes import LANES, load, spread, store
+from lcdb_builders.kernels.lanes import COPIES, LANES, repeat
 from lcdb_builders.kernels.layout import ADDITIVE, BOOTSTRAP, Columns, Task, draw, left_out, weigh
 from lcdb_builders.kernels.neighbour_carried import Carried, carried_of, restart, take_in
 from lcdb_builders.kernels.neighbour_tally import forget, score_tally, tally_of, tally_row
@@ -41,10 +42,11 @@ SPARSE = 10
 
 #: Workspace. Of the grid: `most` (G,) numbers of neighbours, `first` (G,) where each value stands
 #: among them, `wanted` (G,) values to try; `scores` (sets, G, 5). Of rows that vote, by slot:
-#: `code` (weight and class, 0 for others) and `position` (place in the draw, from 1). Of the row in
-#: hand: `voters`, the classes of its nearest neighbours; `found` their places, and their `distance`
-#: (largest value,) from `x` (d,). Of cells: `order`, `distinct` (pool,), `weight` (N,), `index`
-#: (columns,), `lo`, `hi`, `size` (K,).
+#: `code` (weight and class, 0 for others) and `position` (place in the draw, from 1); by place:
+#: `label`, `copies`, and the bits of those that stand in `line`, with those of its words `above`.
+#: Of the row in hand: `voters`, the classes of its nearest neighbours; `found` their places, and
+#: their `distance` (largest value,) from `x` (d,). Of cells: `order`, `distinct` (pool,), `weight`
+#: (N,), `index` (columns,), `lo`, `hi`, `size` (K,).
 Desk = namedtuple(
     "Desk",
     [
@@ -54,6 +56,10 @@ Desk = namedtuple(
         "scores",
         "code",
         "position",
+        "label",
+        "copies",
+        "line",
+        "above",
         "voters",
         "found",
         "distance",
@@ -91,8 +97,12 @@ def _desk(task: Task, columns: Columns, tuning: Tuning) -> Desk:
         np.zeros((len(columns.lo), values, 5)),
         np.zeros(slots, np.uint32),
         np.zeros(slots, np.int32),
+        np.zeros(slots + 1, np.uint16),
+        np.zeros(slots + 1, np.int64),
+        np.zeros(slots // 64 + 1, np.uint64),
+        np.zeros(slots // 4096 + 1, np.uint64),
         # The last run may have copies of the last of its rows, and is read in whole lanes.
-        np.zeros(most + RUN * LANES + 2 * LANES, np.uint16),
+        np.zeros(most + RUN * COPIES + 2 * LANES, np.uint16),
         np.zeros(slots + 1, np.int64),
         np.zeros(most),
         np.zeros(task.X.shape[1]),
@@ -124,8 +134,7 @@ def _walk(near, length, code, voters, wanted, copied):
         if copied:
             for i in range(q, stop):
                 found = np.uint64(code[np.uint64(near[i]) >> np.uint64(1)])
-                label = np.uint16(found >> np.uint64(WEIGHT_BITS))
-                store(spread(label, load(voters, 0)), voters, np.int64(count))
+                repeat(np.uint16(found >> np.uint64(WEIGHT_BITS)), voters, np.int64(count))
                 count += found & low
         else:  # without branches: most rows may not vote
             for i in range(q, stop):
@@ -137,11 +146,10 @@ def _walk(near, length, code, voters, wanted, copied):
 
 
 @kernel(borrow=True)
-def _in_list(near, desk, wanted):
-    """Write the places of the nearest rows that vote, of tied ones the first drawn first.
+def _find(near, desk, wanted):
+    """Write group and place of the nearest rows that vote: equally near ones are one group.
 
-    At least so many as are wanted, if there are, and with the last one all that are as near.
-    Returns how many.
+    At least so many as are wanted, if there are. Returns how many.
     """
     found = desk.found
     count = 0
@@ -161,21 +169,64 @@ def _in_list(near, desk, wanted):
         found[count] = (group << PLACE_BITS) | place
         count += place != 0
         q += 1
-    for i in range(1, count):
-        key = found[i]
-        at = i
-        while at > 0 and found[at - 1] > key:
-            found[at] = found[at - 1]
-            at -= 1
-        found[at] = key
-    for i in range(count):
-        found[i] &= (1 << PLACE_BITS) - 1
     return count
 
 
+@kernel(glue=True)
+def _cast(place, desk, cast, wanted):
+    """Write the class of a row as often as it was drawn, and wanted; returns how many there are."""
+    stop = min(cast + desk.copies[place], wanted)
+    for i in range(cast, stop):
+        desk.voters[i] = desk.label[place]
+    return stop
+
+
 @kernel(borrow=True)
-def _by_distance(task, XT, t, rows, desk, wanted):
-    """Write the places of the rows nearest to a column, by distances; returns how many."""
+def _cast_in_line(desk, cast, wanted):
+    """Write the classes of the rows that stand in line, in the order of their places."""
+    for a in range(len(desk.above)):
+        words = desk.above[a]
+        desk.above[a] = 0
+        while words != 0:
+            w = (np.uint64(a) << np.uint64(6)) + lowest_bit(words)
+            words &= words - np.uint64(1)
+            bits = desk.line[w]
+            desk.line[w] = 0
+            while bits != 0:
+                cast = _cast((w << np.uint64(6)) + lowest_bit(bits), desk, cast, wanted)
+                bits &= bits - np.uint64(1)
+    return cast
+
+
+@kernel(borrow=True)
+def _vote_in_list(near, desk, wanted):
+    """Write the classes of the nearest rows that vote, of equally near ones the first drawn first.
+
+    Each as often as it was drawn, until so many are written.
+    """
+    found = desk.found
+    mask = np.uint64((1 << PLACE_BITS) - 1)
+    count = _find(near, desk, wanted)
+    cast = 0
+    i = 0
+    while cast < wanted:
+        group = found[i] >> PLACE_BITS
+        if i + 1 == count or found[i + 1] >> PLACE_BITS != group:
+            cast = _cast(np.uint64(found[i]) & mask, desk, cast, wanted)
+            i += 1
+            continue
+        while i < count and found[i] >> PLACE_BITS == group:
+            place = np.uint64(found[i]) & mask
+            w = place >> np.uint64(6)
+            desk.line[w] |= np.uint64(1) << (place & np.uint64(63))
+            desk.above[w >> np.uint64(6)] |= np.uint64(1) << (w & np.uint64(63))
+            i += 1
+        cast = _cast_in_line(desk, cast, wanted)
+
+
+@kernel(borrow=True)
+def _vote_by_distance(task, XT, t, rows, desk, wanted):
+    """Write the classes of the rows nearest to a column, by distances that are computed."""
     x = desk.x
     for j in range(len(x)):
         x[j] = XT[j, t]
@@ -196,20 +247,9 @@ def _by_distance(task, XT, t, rows, desk, wanted):
             place -= 1
         desk.distance[place] = new
         desk.found[place] = i + 1
-    return held
-
-
-@kernel(borrow=True)
-def _write_voters(task, rows, found, weight, voters, wanted):
-    """Write the classes of rows by their places, each as often as it was drawn."""
     cast = 0
-    i = 0
-    while cast < wanted:
-        row = rows[found[i] - 1]
-        for _ in range(min(weight[row], wanted - cast)):
-            voters[cast] = task.y[row]
-            cast += 1
-        i += 1
+    for i in range(held):
+        cast = _cast(desk.found[i], desk, cast, wanted)
 
 
 @kernel(borrow=True)
@@ -229,16 +269,14 @@ def _poll(task, station, rows, heaviest, index, lo, hi, steps, desk, tally):
             ready = False
             if walked:
                 mine = near[t]
-                if heaviest <= LANES:
+                if heaviest <= COPIES and (copied or wanted <= station.clear[t]):
                     count, q = _walk(mine, station.length, desk.code, desk.voters, wanted, copied)
                     ready = count >= wanted and q <= station.clear[t]
                 if not ready and station.length == len(task.pool):
-                    _in_list(mine, desk, min(wanted, len(rows)))
-                    _write_voters(task, rows, desk.found, desk.weight, desk.voters, wanted)
+                    _vote_in_list(mine, desk, wanted)
                     ready = True
             if not ready:
-                _by_distance(task, station.XT, t, rows, desk, wanted)
-                _write_voters(task, rows, desk.found, desk.weight, desk.voters, wanted)
+                _vote_by_distance(task, station.XT, t, rows, desk, wanted)
             tally_row(desk.voters, c, desk.most, steps, tally)
 
 
@@ -251,6 +289,8 @@ def _arm(task, table, rows, desk):
         slot = table.slot[row]
         desk.code[slot] = desk.weight[row] | task.y[row] << WEIGHT_BITS
         desk.position[slot] = i + 1
+        desk.label[i + 1] = task.y[row]
+        desk.copies[i + 1] = desk.weight[row]
         heaviest = max(heaviest, desk.weight[row])
     return heaviest
 
