@@ -25,9 +25,9 @@ __all__ = ["Tally", "forget", "score_tally", "tally_of", "tally_row"]
 SHIFT = 5  # LANES is 2**5
 
 #: `counts` (steps, classes, 2, most + 1) rows by number of voters, class, whether they are of it,
-#: and votes for it; of two classes only class 1 is counted. `right` (steps,) labels, if there are
-#: more classes than two. `votes`, `best`, `top` (steps,) of the row in hand. `logs` (most + 1,)
-#: logarithms of whole numbers.
+#: and votes for it; of two classes only class 1 is counted, of more only rows with a vote for it.
+#: `right` (steps,) labels, if there are more classes than two. `votes`, `best`, `top` (steps,) of
+#: the row in hand. `logs` (most + 1,) logarithms of whole numbers.
 Tally = namedtuple("Tally", ["counts", "right", "votes", "best", "top", "logs"])
 
 
@@ -69,10 +69,21 @@ def forget(tally, most, steps):
                     counts[v] = 0
 
 
+@kernel(inline=True, borrow=True)
+def _has_votes(voters, same, most):
+    """Whether any of so many voters is of a class."""
+    at = 0
+    while at + LANES <= most:
+        if marks(load(voters, at) == same) != 0:
+            return True
+        at += LANES
+    head = (np.uint64(1) << np.uint64(most - at)) - np.uint64(1)
+    return np.uint64(marks(load(voters, at) == same)) & head != 0
+
+
 @kernel(glue=True)
-def _count_class(voters, code, k, side, most, steps, tally):
+def _count_class(voters, same, k, side, most, steps, tally):
     """Count the votes of a row for one class."""
-    same = spread(np.uint16(code), load(voters, 0))
     word = marks(load(voters, 0) == same)
     at = 0
     before = np.uint64(0)
@@ -88,7 +99,7 @@ def _count_class(voters, code, k, side, most, steps, tally):
         tally.votes[s] = votes
 
 
-@kernel(borrow=True)
+@kernel(inline=True, borrow=True)
 def tally_row(voters, c, most, steps, tally):
     """Count a test row.
 
@@ -106,12 +117,16 @@ def tally_row(voters, c, most, steps, tally):
     """
     classes = tally.counts.shape[1]
     if classes == 1:
-        _count_class(voters, 1, 0, c, most, steps, tally)
+        one = spread(np.uint16(1), load(voters, 0))
+        _count_class(voters, one, 0, c, most, steps, tally)
         return
     for s in range(steps):
         tally.best[s] = -1
     for k in range(classes):
-        _count_class(voters, k, k, np.int64(k == c), most, steps, tally)
+        same = spread(np.uint16(k), load(voters, 0))
+        if not _has_votes(voters, same, most[steps - 1]):
+            continue
+        _count_class(voters, same, k, np.int64(k == c), most, steps, tally)
         for s in range(steps):
             ahead = tally.votes[s] > tally.best[s]
             tally.best[s] = tally.votes[s] if ahead else tally.best[s]
@@ -161,6 +176,15 @@ def _score_two_classes(counts, voters, rows, logs, out):
     out[4] = counts[0, voters] + counts[1, 0]
 
 
+@kernel(glue=True)
+def _count_voteless(counts, rows, voters):
+    """Count the rows that have given a class no vote, from those that have."""
+    some = 0
+    for v in range(1, voters + 1):
+        some += counts[v]
+    counts[0] = rows - some
+
+
 @kernel(borrow=True)
 def score_tally(tally, s, voters, sizes, out):
     """Score the rows counted, with one number of voters.
@@ -192,6 +216,8 @@ def score_tally(tally, s, voters, sizes, out):
     clipped = 0
     for c in range(len(sizes)):
         others, mine = counts[c, 0], counts[c, 1]
+        _count_voteless(others, rows - sizes[c], voters)
+        _count_voteless(mine, sizes[c], voters)
         for v in range(voters + 1):
             missing = voters - v
             error += others[v] * v * v + mine[v] * missing * missing

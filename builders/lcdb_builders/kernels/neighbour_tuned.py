@@ -12,9 +12,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.bits import lowest_bit
+from lcdb_builders.kernels.bits import bit_count
 from lcdb_builders.kernels.jit import kernel
-from lcdb_builders.kernels.lanes import COPIES, LANES, repeat
+from lcdb_builders.kernels.lanes import COPIES, LANES, load, marks, repeat, spread
 from lcdb_builders.kernels.layout import ADDITIVE, BOOTSTRAP, Columns, Task, draw, left_out, weigh
 from lcdb_builders.kernels.neighbour_carried import Carried, carried_of, restart, take_in
 from lcdb_builders.kernels.neighbour_tally import forget, score_tally, tally_of, tally_row
@@ -34,15 +34,14 @@ __all__ = ["carries", "neighbours_tuned"]
 
 # Entries of a list that are looked at before anything is counted.
 RUN = 16
-# Places in a draw take so many bits, weights in a code so many.
-PLACE_BITS = 32
-WEIGHT_BITS = 16
+# Places in a draw take 16 bits: larger pools have no lists anyway.
+LARGEST_POOL = 2**16 - 1
 # Additive curves carry lists along if they have at least one in so many of all sizes.
 SPARSE = 10
 
 #: Workspace. Of the grid: `most` (G,) numbers of neighbours, `first` (G,) where each value stands
 #: among them, `wanted` (G,) values to try; `scores` (sets, G, 5). Of rows that vote, by slot:
-#: `code` (weight and class, 0 for others) and `position` (place in the draw, from 1); by place:
+#: `code` (class, then weight, 0 for others) and `position` (place in the draw, from 1); by place:
 #: `label`, `copies`, and the bits of those that stand in `line`, with those of its words `above`.
 #: Of the row in hand: `voters`, the classes of its nearest neighbours; `found` their places, and
 #: their `distance` (largest value,) from `x` (d,). Of cells: `order`, `distinct` (pool,), `weight`
@@ -58,8 +57,9 @@ Desk = namedtuple(
         "position",
         "label",
         "copies",
-        "line",
-        "above",
+        "places",
+        "sorted",
+        "group",
         "voters",
         "found",
         "distance",
@@ -95,14 +95,16 @@ def _desk(task: Task, columns: Columns, tuning: Tuning) -> Desk:
         np.zeros(values, np.int64),
         np.zeros(values, bool),
         np.zeros((len(columns.lo), values, 5)),
-        np.zeros(slots, np.uint32),
-        np.zeros(slots, np.int32),
+        # Entries of lists with the bit `TIE` are off by one.
+        np.zeros(2 * slots + 1, np.uint16),
+        np.zeros(slots, np.uint16),
         np.zeros(slots + 1, np.uint16),
         np.zeros(slots + 1, np.int64),
-        np.zeros(slots // 64 + 1, np.uint64),
-        np.zeros(slots // 4096 + 1, np.uint64),
-        # The last run may have copies of the last of its rows, and is read in whole lanes.
-        np.zeros(most + RUN * COPIES + 2 * LANES, np.uint16),
+        np.zeros(slots + 1 + LANES, np.uint16),
+        np.zeros(slots + 1 + LANES, np.uint16),
+        np.zeros(slots + 1, np.uint16),
+        # The last run counts weights, or classes by mistake; and whole lanes are read.
+        np.zeros(most + RUN * max(COPIES, classes) + 2 * LANES, np.uint16),
         np.zeros(slots + 1, np.int64),
         np.zeros(most),
         np.zeros(task.X.shape[1]),
@@ -125,51 +127,57 @@ def _carried(task: Task, columns: Columns, table: Table, tuning: Tuning) -> Carr
 
 @kernel(glue=True)
 def _walk(near, length, code, voters, wanted, copied):
-    """Write the classes of the nearest rows that vote; returns how many, and entries looked at."""
+    """Write the classes of the nearest rows that vote; returns how many, and entries looked at.
+
+    What comes after a tie may be wrong.
+    """
     count = np.uint64(0)
     q = np.uint64(0)
-    low = np.uint64((1 << WEIGHT_BITS) - 1)
     while count < wanted and q < length:
         stop = min(q + np.uint64(RUN), np.uint64(length))
         if copied:
             for i in range(q, stop):
-                found = np.uint64(code[np.uint64(near[i]) >> np.uint64(1)])
-                repeat(np.uint16(found >> np.uint64(WEIGHT_BITS)), voters, np.int64(count))
-                count += found & low
+                entry = np.uint64(near[i])
+                repeat(code[entry], voters, np.int64(count))
+                count += np.uint64(code[entry + np.uint64(1)])
         else:  # without branches: most rows may not vote
             for i in range(q, stop):
-                found = np.uint64(code[np.uint64(near[i]) >> np.uint64(1)])
-                voters[count] = found >> np.uint64(WEIGHT_BITS)
-                count += found & low
+                entry = np.uint64(near[i])
+                voters[count] = code[entry]
+                count += np.uint64(code[entry + np.uint64(1)])
         q = stop
     return count, q
 
 
-@kernel(borrow=True)
+@kernel(glue=True)
 def _find(near, desk, wanted):
     """Write group and place of the nearest rows that vote: equally near ones are one group.
 
     At least so many as are wanted, if there are. Returns how many.
     """
-    found = desk.found
-    count = 0
-    group = 0
-    q = 0
-    size = len(near)
+    places, group, position = desk.places, desk.group, desk.position
+    size = np.uint64(len(near))
+    one = np.uint64(1)
+    count = np.uint64(0)
+    q = np.uint64(0)
+    g = np.uint64(0)
     while count < wanted and q < size:
-        for i in range(q, min(q + RUN, size)):
-            entry = np.int64(near[i])
-            place = desk.position[entry >> 1]
-            found[count] = (group << PLACE_BITS) | place
-            count += place != 0
-            group += 1 - (entry & TIE)
-        q = min(q + RUN, size)
-    while q < size and near[q - 1] & TIE:
-        place = desk.position[near[q] >> 1]
-        found[count] = (group << PLACE_BITS) | place
-        count += place != 0
-        q += 1
-    return count
+        stop = min(q + np.uint64(RUN), size)
+        for i in range(q, stop):
+            entry = np.uint64(near[i])
+            place = position[entry >> one]
+            places[count] = place
+            group[count] = g
+            count += np.uint64(place != 0)
+            g += one - (entry & one)
+        q = stop
+    while q < size and near[q - one] & TIE:
+        place = position[np.uint64(near[q]) >> one]
+        places[count] = place
+        group[count] = g
+        count += np.uint64(place != 0)
+        q += one
+    return np.int64(count)
 
 
 @kernel(glue=True)
@@ -181,47 +189,41 @@ def _cast(place, desk, cast, wanted):
     return stop
 
 
-@kernel(borrow=True)
-def _cast_in_line(desk, cast, wanted):
-    """Write the classes of the rows that stand in line, in the order of their places."""
-    for a in range(len(desk.above)):
-        words = desk.above[a]
-        desk.above[a] = 0
-        while words != 0:
-            w = (np.uint64(a) << np.uint64(6)) + lowest_bit(words)
-            words &= words - np.uint64(1)
-            bits = desk.line[w]
-            desk.line[w] = 0
-            while bits != 0:
-                cast = _cast((w << np.uint64(6)) + lowest_bit(bits), desk, cast, wanted)
-                bits &= bits - np.uint64(1)
-    return cast
+@kernel(glue=True)
+def _sort_places(places, first, stop, out):
+    """Sort so many places, all different: each goes where the number of smaller ones says."""
+    for i in range(first, stop):
+        mine = spread(places[i], load(places, first))
+        rank = np.uint64(0)
+        for at in range(first, stop, LANES):
+            word = np.uint64(marks(load(places, at) <= mine))
+            left = min(stop - at, LANES)
+            rank += bit_count(word & ((np.uint64(1) << np.uint64(left)) - np.uint64(1)))
+        out[np.uint64(first) + rank - np.uint64(1)] = places[i]
 
 
 @kernel(borrow=True)
-def _vote_in_list(near, desk, wanted):
+def _vote_in_list(near, desk, steps):
     """Write the classes of the nearest rows that vote, of equally near ones the first drawn first.
 
-    Each as often as it was drawn, until so many are written.
+    Each as often as it was drawn, until there are enough for all steps.
     """
-    found = desk.found
-    mask = np.uint64((1 << PLACE_BITS) - 1)
+    wanted = desk.most[steps - 1]
     count = _find(near, desk, wanted)
+    places, group = desk.places, desk.group
     cast = 0
     i = 0
     while cast < wanted:
-        group = found[i] >> PLACE_BITS
-        if i + 1 == count or found[i + 1] >> PLACE_BITS != group:
-            cast = _cast(np.uint64(found[i]) & mask, desk, cast, wanted)
+        stop = i + 1
+        while stop < count and group[stop] == group[i]:
+            stop += 1
+        chosen = places
+        if stop > i + 1:
+            _sort_places(places, i, stop, desk.sorted)
+            chosen = desk.sorted
+        while i < stop:
+            cast = _cast(chosen[i], desk, cast, wanted)
             i += 1
-            continue
-        while i < count and found[i] >> PLACE_BITS == group:
-            place = np.uint64(found[i]) & mask
-            w = place >> np.uint64(6)
-            desk.line[w] |= np.uint64(1) << (place & np.uint64(63))
-            desk.above[w >> np.uint64(6)] |= np.uint64(1) << (w & np.uint64(63))
-            i += 1
-        cast = _cast_in_line(desk, cast, wanted)
 
 
 @kernel(borrow=True)
@@ -260,7 +262,7 @@ def _poll(task, station, rows, heaviest, index, lo, hi, steps, desk, tally):
     # Entries of a list to go down, and what distances cost in the same unit.
     listed = min(1.0 * station.length, len(task.pool) * wanted / len(rows))
     measured = len(rows) * (4.0 + 0.7 * len(station.XT)) + wanted * wanted / 3.0
-    walked = len(near) > 0 and listed < measured
+    walked = len(near) > 0 and listed < measured and len(task.pool) <= LARGEST_POOL
     copied = task.sampling == BOOTSTRAP
     forget(tally, desk.most, steps)
     for c in range(len(lo)):
@@ -273,7 +275,7 @@ def _poll(task, station, rows, heaviest, index, lo, hi, steps, desk, tally):
                     count, q = _walk(mine, station.length, desk.code, desk.voters, wanted, copied)
                     ready = count >= wanted and q <= station.clear[t]
                 if not ready and station.length == len(task.pool):
-                    _vote_in_list(mine, desk, wanted)
+                    _vote_in_list(mine, desk, steps)
                     ready = True
             if not ready:
                 _vote_by_distance(task, station.XT, t, rows, desk, wanted)
@@ -287,7 +289,8 @@ def _arm(task, table, rows, desk):
     for i in range(len(rows)):
         row = rows[i]
         slot = table.slot[row]
-        desk.code[slot] = desk.weight[row] | task.y[row] << WEIGHT_BITS
+        desk.code[2 * slot] = task.y[row]
+        desk.code[2 * slot + 1] = desk.weight[row]
         desk.position[slot] = i + 1
         desk.label[i + 1] = task.y[row]
         desk.copies[i + 1] = desk.weight[row]
@@ -298,7 +301,7 @@ def _arm(task, table, rows, desk):
 @kernel(borrow=True)
 def _disarm(table, rows, desk):
     for row in rows:
-        desk.code[table.slot[row]] = 0
+        desk.code[2 * table.slot[row] + 1] = 0
         desk.position[table.slot[row]] = 0
 
 
