@@ -11,7 +11,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.dual import snapped
+from lcdb_builders.kernels.free import snapped
 from lcdb_builders.kernels.gram import add_rows
 from lcdb_builders.kernels.jit import kernel
 from lcdb_builders.kernels.nearby import leave_all, near, settle

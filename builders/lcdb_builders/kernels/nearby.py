@@ -15,6 +15,7 @@ import numpy as np
 
 from lcdb_builders.kernels.dual import solve_dual
 from lcdb_builders.kernels.elementary import from_order, to_order
+from lcdb_builders.kernels.free import free_rows
 from lcdb_builders.kernels.gram import add_rows
 from lcdb_builders.kernels.jit import kernel
 
@@ -27,7 +28,7 @@ FREE_ROWS = 384
 MOST_ROUNDS = 1000
 
 #: Rows near the margin: `rows` (S,), their place in it by row `slot` (N,) or -1, `size` (1,), their
-#: kernel `K` (S, S), and workspace.
+#: kernel `K` (S, S), those between their bounds `free`, and workspace.
 Near = namedtuple(
     "Near",
     [
@@ -42,8 +43,7 @@ Near = namedtuple(
         "high",
         "moved",
         "by",
-        "inverse",
-        "factor",
+        "free",
     ],
 )
 
@@ -51,7 +51,6 @@ Near = namedtuple(
 @kernel
 def near(rows, places, like):
     """Return an empty set of at most so many of N rows; `like` has the Gram matrix's type."""
-    free = min(places, FREE_ROWS)
     return Near(
         np.empty(places, np.int64),
         np.full(rows, -1, np.int64),
@@ -64,8 +63,7 @@ def near(rows, places, like):
         np.empty(places),
         np.empty(places, np.int64),
         np.empty(places),
-        np.empty((free, free)),
-        np.empty((free, free)),
+        free_rows(min(places, FREE_ROWS)),
     )
 
 
@@ -92,6 +90,7 @@ def leave_all(found):
         found.slot[found.rows[s]] = -1
         found.filled[s] = 0
     found.size[0] = 0
+    found.free.count[0] = 0
 
 
 @kernel(borrow=True)
@@ -197,8 +196,7 @@ def solve_near(gram, sign, bound, beta, f, tolerance, centre, found, count):
         found.low[:size],
         found.high[:size],
         tolerance,
-        found.inverse,
-        found.factor,
+        found.free,
     )
     moved = 0
     top = -NEVER
