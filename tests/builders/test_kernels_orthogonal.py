@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from counts import counts
+from lcdb_builders.kernels.newton import Problem
 from lcdb_builders.kernels.orthogonal import HINGE, LOGISTIC, orthogonal_newton
-from lcdb_builders.kernels.scaling import hinge_root, logistic_root, scaled
+from lcdb_builders.kernels.scaling import hinge_root, logistic_root, penalty_of, scaled
 from lcdb_builders.learners.linear import LREG, LSVC
 from onevsrest import block_of, cells, dataset, fitted
 from oracles import linear as oracle
@@ -18,11 +19,9 @@ def fit(kind, X, sign, price):
     Z, mean, scale = scaled(X)
     root = logistic_root(scale, price) if kind == LOGISTIC else hinge_root(mean, scale)
     theta = np.zeros(X.shape[1] + 1)
-    weight = np.ones(len(X))
-    found = orthogonal_newton(
-        kind, np.ascontiguousarray(Z.T), len(X), sign, weight, root, price, theta
-    )
-    assert found
+    XT = np.ascontiguousarray(Z.T)
+    problem = Problem(XT, len(X), sign, np.ones(len(X)), penalty_of(root), root, price)
+    assert orthogonal_newton(kind, problem, theta)
     return Z @ theta[:-1] + theta[-1]
 
 

@@ -11,12 +11,22 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.hinge import finite_newton
+from lcdb_builders.kernels.hinge import forget
 from lcdb_builders.kernels.jit import kernel
 from lcdb_builders.kernels.layout import ADDITIVE, draw, regroup, weigh
-from lcdb_builders.kernels.linear import LREG, decide, decide_all, decide_own, take_rows
-from lcdb_builders.kernels.logistic import TOLERANCE, damped_newton
+from lcdb_builders.kernels.linear_models import (
+    LREG,
+    decide,
+    decide_all,
+    decide_own,
+    fit,
+    models_of,
+    set_price,
+    take_rows,
+)
+from lcdb_builders.kernels.logistic import TOLERANCE
 from lcdb_builders.kernels.metrics import room
+from lcdb_builders.kernels.newton import copy
 from lcdb_builders.kernels.onevsrest import (
     desk,
     fitted_classes,
@@ -25,7 +35,6 @@ from lcdb_builders.kernels.onevsrest import (
     score_own_sets,
     score_side_by_side,
 )
-from lcdb_builders.kernels.orthogonal import HINGE, LOGISTIC, orthogonal_newton
 from lcdb_builders.kernels.tuning import (
     ONE_CLASS_FIT,
     choose,
@@ -40,125 +49,25 @@ __all__ = ["linear_tuned"]
 # Steps converge quadratically: after the last one, a path of LREG is as good as `TOLERANCE` asks.
 PATH_TOLERANCE = 1e-9
 
-#: Models and rows in hand. `paths` (G, K, d + 1) models of the rows to fit, `start` (K, d + 1) of
-#: the pool with the strongest penalty; `theta` (K, d + 1) the model that is scored; `unit` penalty
-#: of size 1 and its `root`, `P` the one in use. Training rows `XT` (d, rows), `sign` (K, rows),
-#: `weight` (rows,); what `finite_newton` knows of each class: `active` (K, rows), `moments`
-#: (K, d + 1, d + 1), `targets` (K, d + 1), `age` (K, 1). Held-out rows `held` (d, rows), their
-#: decision values `F` (K, rows) and `room` to score them. `none` (0, d + 1): no inverse Hessian is
-#: wanted; `count` (4,) as `linear_block` returns it.
-Paths = namedtuple(
-    "Paths",
-    [
-        "paths",
-        "start",
-        "theta",
-        "unit",
-        "root",
-        "P",
-        "XT",
-        "sign",
-        "weight",
-        "active",
-        "moments",
-        "targets",
-        "age",
-        "held",
-        "F",
-        "room",
-        "none",
-        "count",
-    ],
-)
+#: `paths` (G, K, d + 1) models of the rows to fit, `start` (K, d + 1) of the pool with the
+#: strongest penalty, and `models`, the ones in hand. Held-out rows `held` (d, rows), their decision
+#: values `F` (K, rows) and `room` to score them.
+Paths = namedtuple("Paths", ["paths", "start", "models", "held", "F", "room"])
 
 
 @kernel(glue=True)
-def _paths(task, tuning, unit, root):
+def _paths(task, tuning, unit, unit_root):
     classes = task.classes
     p = len(unit)
     rows = len(task.pool)
     return Paths(
         np.zeros((len(tuning.grid), classes, p)),
         np.zeros((classes, p)),
-        np.zeros((classes, p)),
-        unit,
-        root,
-        unit.copy(),
-        np.empty((p - 1, rows)),
-        np.empty((classes, rows)),
-        np.ones(rows),
-        np.zeros((classes, rows)),
-        np.zeros((classes, p, p)),
-        np.zeros((classes, p)),
-        np.zeros((classes, 1), np.int64),
+        models_of(task, unit, unit_root),
         np.empty((p - 1, rows)),
         np.empty((classes, rows)),
         room(classes, rows),
-        np.empty((0, p)),
-        np.zeros(4, np.int64),
     )
-
-
-@kernel
-def _fit(kind, value, tolerance, models, c, n):
-    """Fit a class from where its coefficients are; if moments lose too many digits, from 0."""
-    theta = models.theta[c]
-    if kind == LREG:
-        for i in range(len(theta)):
-            for j in range(len(theta)):
-                models.P[i, j] = value * models.unit[i, j]
-        done = damped_newton(
-            models.XT,
-            n,
-            models.sign[c],
-            models.weight,
-            models.P,
-            tolerance,
-            theta,
-            models.none,
-            models.count,
-        )
-    else:
-        done = finite_newton(
-            models.XT,
-            n,
-            models.sign[c],
-            models.weight,
-            models.unit,
-            value,
-            theta,
-            models.active[c],
-            models.moments[c],
-            models.targets[c],
-            models.age[c],
-            models.count,
-        )
-    if not done:
-        _fit_by_reflections(kind, value, models, c, n)
-
-
-@kernel(glue=True)
-def _fit_by_reflections(kind, value, models, c, n):
-    """Fit from 0, without moments. A model that is not found is NaN."""
-    theta = models.theta[c]
-    theta[:] = 0.0
-    _forget(models, c)
-    models.count[2] += 1
-    root = models.root * np.sqrt(value) if kind == LREG else models.root
-    loss = LOGISTIC if kind == LREG else HINGE
-    sign = models.sign[c]
-    if not orthogonal_newton(loss, models.XT, n, sign, models.weight, root, value, theta):
-        theta[:] = np.nan
-        models.count[3] += 1
-
-
-@kernel(glue=True)
-def _forget(models, c):
-    """Forget which rows of a class are active."""
-    models.active[c] = 0.0
-    models.moments[c] = 0.0
-    models.targets[c] = 0.0
-    models.age[c] = 0
 
 
 @kernel(glue=True)
@@ -181,45 +90,47 @@ def _point_on(paths, g, step, c, theta):
         theta[j] = last[j] + ratio * (last[j] - before[j])
 
 
-@kernel(glue=True)
-def _follow(kind, tuning, models, c, n):
+@kernel(borrow=True)
+def _follow(kind, tuning, path, c, n):
     """Fit a class to the rows in hand with every value of the grid, from strong to weak."""
+    models = path.models
     values = len(tuning.grid)
     step = -1 if kind == LREG else 1
     first = values - 1 if kind == LREG else 0
     theta = models.theta[c]
-    theta[:] = models.start[c]
-    _forget(models, c)
+    copy(path.start[c], theta)
+    forget(models.carried, c)
     for i in range(values):
         g = first + i * step
         if kind == LREG and i > 2:
-            _point_on(models.paths, g, step, c, theta)
-        _fit(kind, tuning.grid[g], PATH_TOLERANCE, models, c, n)
-        models.paths[g, c] = theta
+            _point_on(path.paths, g, step, c, theta)
+        set_price(kind, models, tuning.grid[g])
+        fit(kind, PATH_TOLERANCE, models, c, n, False)
+        copy(theta, path.paths[g, c])
 
 
 @kernel(glue=True)
-def _start_from_pool(kind, task, tuning, models, at):
+def _start_from_pool(kind, task, tuning, path, at):
     """Fit the whole pool with the strongest penalty, for the paths of cells to start from."""
     if kind != LREG:
         return
+    models = path.models
     at.counts[:] = 0.0
     for row in task.pool:
         at.counts[task.y[row]] += 1.0
     fitted_classes(at)
     take_rows(task, task.pool, 0, len(task.pool), models)
-    models.weight[:] = 1.0
-    models.theta[:] = 0.0
+    set_price(kind, models, tuning.grid[len(tuning.grid) - 1])
     for c in range(task.classes):
         if at.fitted[c]:
-            strongest = tuning.grid[len(tuning.grid) - 1]
-            _fit(kind, strongest, TOLERANCE, models, c, len(task.pool))
-    models.start[:] = models.theta
+            fit(kind, TOLERANCE, models, c, len(task.pool), False)
+    path.start[:] = models.theta
 
 
-@kernel(glue=True)
-def _try_grid(kind, task, tuning, models, at, held):
+@kernel(borrow=True)
+def _try_grid(kind, task, tuning, path, at, held):
     """Score every grid value on the held-out rows."""
+    models = path.models
     n = held.sizes[0]
     rows = held.sizes[1]
     for c in range(task.classes):
@@ -228,36 +139,39 @@ def _try_grid(kind, task, tuning, models, at, held):
     take_rows(task, held.fit, 0, n, models)
     for i in range(n):
         models.weight[i] = at.weight[held.fit[i]]
-    take_held(task, held, models.held)
+    take_held(task, held, path.held)
     for c in range(task.classes):
         if at.fitted[c]:
-            _follow(kind, tuning, models, c, n)
+            _follow(kind, tuning, path, c, n)
     for g in range(len(tuning.grid)):
         for c in range(task.classes):
             if at.fitted[c]:
-                decide(models.held, 0, rows, models.paths[g, c], models.F[c])
-        score_side_by_side(models.F, at, held.lo, held.hi, models.room, held.scores[g])
+                decide(path.held, 0, rows, path.paths[g, c], path.F[c])
+        score_side_by_side(path.F, at, held.lo, held.hi, path.room, held.scores[g])
 
 
-@kernel(glue=True)
-def _refit(kind, task, columns, tuning, models, at, held, n, distinct, out):
+@kernel(borrow=True)
+def _refit(kind, task, columns, tuning, path, at, held, distinct, out):
     """Score the chosen values on the test sets; `distinct` are the training rows."""
-    for c in range(task.classes):
-        at.counts[c] = 0.0
-        _forget(models, c)
-    for row in distinct:
+    models = path.models
+    at.counts[:] = 0.0
+    for i in range(len(distinct)):
+        row = distinct[i]
         at.counts[task.y[row]] += at.weight[row]
+        models.weight[i] = at.weight[row]
     fitted_classes(at)
     take_rows(task, distinct, 0, len(distinct), models)
-    for i in range(len(distinct)):
-        models.weight[i] = at.weight[distinct[i]]
+    for c in range(task.classes):
+        forget(models.carried, c)
     for g in range(len(tuning.grid)):
         if not is_chosen(held, g):
             continue
+        set_price(kind, models, tuning.grid[g])
         for c in range(task.classes):
             if at.fitted[c]:
-                models.theta[c] = models.paths[g, c]
-                _fit(kind, tuning.grid[g], TOLERANCE, models, c, len(distinct))
+                copy(path.paths[g, c], models.theta[c])
+                models.carried.known[c] = 0  # the scores are not this model's
+                fit(kind, TOLERANCE, models, c, len(distinct), False)
         if columns.varying and task.sampling == ADDITIVE:
             for c in range(task.classes):
                 at.lo[0, c] = at.begin[c] + np.int64(at.counts[c])
@@ -299,8 +213,8 @@ def linear_tuned(kind, task, columns, unit, root, tuning, held, tuned):
         What `linear_block` counts.
     """
     at = desk(task, columns, task.X.shape[1])
-    models = _paths(task, tuning, unit, root)
-    _start_from_pool(kind, task, tuning, models, at)
+    path = _paths(task, tuning, unit, root)
+    _start_from_pool(kind, task, tuning, path, at)
     for r in range(task.stop - task.first):
         repetition = task.first + r
         if task.sampling == ADDITIVE:
@@ -314,12 +228,12 @@ def linear_tuned(kind, task, columns, unit, root, tuning, held, tuned):
             count = weigh(at.order[:n], at.weight, at.distinct)
             distinct = at.distinct[:count]
             flag = hold_out(task, tuning, n, repetition, distinct, count, at.weight, held)
-            models.paths[:] = 0.0
+            path.paths[:] = 0.0
             if flag != ONE_CLASS_FIT:
-                _try_grid(kind, task, tuning, models, at, held)
+                _try_grid(kind, task, tuning, path, at, held)
             choose(tuning, flag, held, tuned.choices[i, r], tuned.flags[i, r])
             out = tuned.values[i, r]
-            _refit(kind, task, columns, tuning, models, at, held, n, distinct, out)
+            _refit(kind, task, columns, tuning, path, at, held, distinct, out)
             for row in distinct:
                 at.weight[row] = 0
-    return models.count
+    return path.models.count

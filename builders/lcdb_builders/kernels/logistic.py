@@ -6,13 +6,12 @@ Newton decrement is at most `TOLERANCE` times the objective, and one more step i
 
 from __future__ import annotations
 
-import numpy as np
-
 from lcdb_builders.kernels.jit import kernel
 from lcdb_builders.kernels.newton import (
     add_weighted_gram,
     cholesky,
     cholesky_solve,
+    copy,
     invert,
     logistic_pass,
     multiply_lower,
@@ -27,24 +26,27 @@ TOLERANCE = 1e-13
 STEPS = 500
 # Below this share of the objective a full step is good, and too small for the objective to tell.
 NEAR = 1e-8
+# A step must take at least this share of what its slope promises, or is halved, until that is
+# pointless.
+DECREASE, LEAST_LENGTH = 1e-4, 1e-12
 
 
-@kernel
-def damped_newton(XT, n, sign, weight, P, tolerance, theta, inverse, count):
+@kernel(borrow=True)
+def damped_newton(problem, tolerance, theta, want_inverse, inverse, scratch, count):
     """Go from `theta` to the optimum with exact Hessians and a line search.
 
     Parameters
     ----------
-    XT, n, sign, weight
-        Rows as for `logistic_pass`.
-    P
-        Penalty (lower triangle).
+    problem
+        A `Problem`.
     tolerance
         The squared decrement, as a share of the objective, below which one more step is the last.
     theta
         Start, and on return the optimum.
-    inverse
-        Filled with the inverse Hessian at the last point but one, unless it has no rows.
+    want_inverse, inverse
+        Whether to fill `inverse` with the inverse Hessian at the last point but one.
+    scratch
+        Workspace.
     count
         Passes and Hessians are counted here.
 
@@ -54,18 +56,18 @@ def damped_newton(XT, n, sign, weight, P, tolerance, theta, inverse, count):
         Whether the optimum was reached.
     """
     p = len(theta)
-    z = np.empty(n)
-    slope = np.empty(n)
-    curve = np.empty(n)
-    scaled = np.empty(n)
-    gradient = np.empty(p)
-    step = np.empty(p)
-    start = np.empty(p)
-    scale = np.empty(p)
-    H = np.empty((p, p))
-    L = np.zeros((p, p))
-    penalised = np.empty(p)
-    loss = logistic_pass(XT, n, sign, weight, theta, True, z, slope, curve, gradient)
+    P = problem.P
+    z = scratch.rows[0]
+    slope = scratch.rows[1]
+    curve = scratch.rows[2]
+    gradient = scratch.vectors[0]
+    step = scratch.vectors[1]
+    start = scratch.vectors[2]
+    scale = scratch.vectors[3]
+    penalised = scratch.vectors[4]
+    H = scratch.H
+    L = scratch.L
+    loss = logistic_pass(problem, theta, True, z, slope, curve, gradient)
     objective = loss + 0.5 * quadratic(P, theta)
     count[0] += 1
     for _ in range(STEPS):
@@ -74,7 +76,7 @@ def damped_newton(XT, n, sign, weight, P, tolerance, theta, inverse, count):
             gradient[i] += penalised[i]
             for j in range(i + 1):
                 H[i, j] = P[i, j]
-        add_weighted_gram(XT, n, curve, scaled, H)
+        add_weighted_gram(problem.XT, problem.n, curve, scratch.rows[3], H)
         count[1] += 1
         cholesky(H, L, scale)
         cholesky_solve(L, scale, gradient, step)
@@ -85,39 +87,40 @@ def damped_newton(XT, n, sign, weight, P, tolerance, theta, inverse, count):
         if squared <= tolerance * objective:
             for i in range(p):
                 theta[i] -= step[i]
-            if len(inverse) > 0:
-                invert(L, scale, inverse, step)
+            if want_inverse:
+                invert(L, scale, inverse, start, step)
             return True
         length = 1.0
         before = objective
         while True:
             for i in range(p):
                 theta[i] = start[i] - length * step[i]
-            loss = logistic_pass(XT, n, sign, weight, theta, True, z, slope, curve, gradient)
+            loss = logistic_pass(problem, theta, True, z, slope, curve, gradient)
             count[0] += 1
             objective = loss + 0.5 * quadratic(P, theta)
-            if squared <= NEAR * before or objective <= before - 1e-4 * length * squared:
+            if squared <= NEAR * before or objective <= before - DECREASE * length * squared:
                 break
             length *= 0.5
-            if length < 1e-12:
+            if length < LEAST_LENGTH:
                 return False
     return False
 
 
-@kernel
-def carried_newton(XT, n, sign, weight, P, theta, inverse, step, squared, count):
+@kernel(borrow=True)
+def carried_newton(problem, theta, inverse, step, squared, scratch, count):
     """Go on from the optimum of almost the same rows, with their inverse Hessian.
 
     Each step costs a pass without Hessian. Secant updates keep the inverse good.
 
     Parameters
     ----------
-    XT, n, sign, weight, P, theta, count
+    problem, theta, scratch, count
         As for `damped_newton`.
     inverse
         Inverse Hessian, approximately; updated.
     step, squared
-        The first step, from the new rows' gradients alone, and its squared decrement.
+        The first step, from the new rows' gradients alone, and its squared decrement; `step` is
+        overwritten, and must not be one of the first six vectors of `scratch`.
 
     Returns
     -------
@@ -125,20 +128,21 @@ def carried_newton(XT, n, sign, weight, P, theta, inverse, step, squared, count)
         Whether the optimum was reached; if not, `theta` is no worse a start than it was.
     """
     p = len(theta)
-    z = np.empty(n)
-    slope = np.empty(n)
-    curve = np.empty(n)
-    gradient = np.empty(p)
-    last = np.empty(p)
-    change = np.empty(p)
-    penalised = np.empty(p)
-    start = theta.copy()
+    z = scratch.rows[0]
+    slope = scratch.rows[1]
+    curve = scratch.rows[2]
+    gradient = scratch.vectors[0]
+    last = scratch.vectors[1]
+    change = scratch.vectors[2]
+    penalised = scratch.vectors[3]
+    start = scratch.vectors[4]
     for i in range(p):
+        start[i] = theta[i]
         theta[i] -= step[i]
     for turn in range(8):
-        least = logistic_pass(XT, n, sign, weight, theta, False, z, slope, curve, gradient)
+        least = logistic_pass(problem, theta, False, z, slope, curve, gradient)
         count[0] += 1
-        multiply_lower(P, theta, penalised)
+        multiply_lower(problem.P, theta, penalised)
         ridge = 0.0
         for i in range(p):
             gradient[i] += penalised[i]
@@ -146,7 +150,7 @@ def carried_newton(XT, n, sign, weight, P, theta, inverse, step, squared, count)
         if turn > 0:
             for i in range(p):
                 change[i] = last[i] - gradient[i]
-            _secant_update(inverse, step, change)
+            _secant_update(inverse, step, change, scratch.vectors[5])
         before = squared
         multiply_symmetric(inverse, gradient, step)
         squared = 0.0
@@ -156,33 +160,30 @@ def carried_newton(XT, n, sign, weight, P, theta, inverse, step, squared, count)
         enough = TOLERANCE * (least + 0.5 * ridge)
         ratio = min(1.0, squared / before) if before > 0.0 else 1.0
         if not squared <= 0.1 * before and not squared <= 0.01 * enough:
-            theta[:] = start
-            return False
+            break
         for i in range(p):
             theta[i] -= step[i]
         if squared <= enough and squared * ratio <= 0.01 * enough:
             return True
-    theta[:] = start
+    copy(start, theta)
     return False
 
 
 @kernel(glue=True)
-def _secant_update(inverse, step, change):
+def _secant_update(inverse, step, change, mapped):
     """BFGS: afterwards the inverse maps ``change`` of gradients to ``step``."""
     p = len(step)
     along = 0.0
     for i in range(p):
         along += step[i] * change[i]
-    if along <= 0.0:
-        return
-    mapped = np.empty(p)
-    multiply_symmetric(inverse, change, mapped)
-    bend = 0.0
-    for i in range(p):
-        bend += mapped[i] * change[i]
-    factor = (1.0 + bend / along) / along
-    for i in range(p):
-        a = factor * step[i] - mapped[i] / along
-        b = step[i] / along
-        for j in range(p):
-            inverse[i, j] += a * step[j] - b * mapped[j]
+    if along > 0.0:
+        multiply_symmetric(inverse, change, mapped)
+        bend = 0.0
+        for i in range(p):
+            bend += mapped[i] * change[i]
+        factor = (1.0 + bend / along) / along
+        for i in range(p):
+            a = factor * step[i] - mapped[i] / along
+            b = step[i] / along
+            for j in range(p):
+                inverse[i, j] += a * step[j] - b * mapped[j]

@@ -7,28 +7,57 @@ that stay in the cache.
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from lcdb_builders.kernels.elementary import exp_nonpositive, log_normal
 from lcdb_builders.kernels.jit import kernel
 
 __all__ = [
+    "Problem",
+    "Scratch",
     "add_outer",
     "add_products",
     "add_weighted_gram",
     "cholesky",
     "cholesky_solve",
+    "copy",
     "invert",
     "linear_scores",
     "logistic_pass",
     "multiply_lower",
     "multiply_symmetric",
     "quadratic",
+    "scratch",
 ]
 
 # Rows per run: 17 features of so many rows are 70 kB.
 RUN = 512
 LEAST_PIVOT = 1e-15
+
+#: What is to be minimised: the loss of the first `n` columns of `XT` (d, rows), of classes `sign`
+#: (rows,), +1 or -1, and weights `weight` (rows,), plus half of theta' P theta. Of the penalty `P`
+#: (p, p) the lower triangle is used; `root` is its square root: root' root = P. `price` is the
+#: factor of the squared hinge.
+Problem = namedtuple("Problem", ["XT", "n", "sign", "weight", "P", "root", "price"])
+
+#: Workspace of a solver, made once for many fits: `rows` (4, n), `vectors` (9, p), a Hessian `H`
+#: and its factor `L` (p, p).
+Scratch = namedtuple("Scratch", ["rows", "vectors", "H", "L"])
+
+
+@kernel(glue=True)
+def scratch(p, n):
+    """Return the workspace for p coefficients and at most n rows."""
+    return Scratch(np.empty((4, n)), np.empty((9, p)), np.empty((p, p)), np.zeros((p, p)))
+
+
+@kernel(inline=True, borrow=True)
+def copy(source, target):
+    """Copy numbers to the head of an array; unlike assignment to a slice it needs no references."""
+    for i in range(len(source)):
+        target[i] = source[i]
 
 
 @kernel(reorder=True, borrow=True)
@@ -145,13 +174,13 @@ def _log1p(x):
 
 
 @kernel(borrow=True)
-def logistic_pass(XT, n, sign, weight, theta, want_loss, z, slope, curve, gradient):
-    """Scores, derivatives and gradient of the log loss of n rows.
+def logistic_pass(problem, theta, want_loss, z, slope, curve, gradient):
+    """Scores, derivatives and gradient of the log loss, without the penalty.
 
     Parameters
     ----------
-    XT, n, sign, weight
-        Rows, how many of them, their classes as +1 or -1, their weights.
+    problem
+        A `Problem`.
     theta
         Coefficients and intercept.
     want_loss
@@ -166,6 +195,10 @@ def logistic_pass(XT, n, sign, weight, theta, want_loss, z, slope, curve, gradie
     float
         The loss, or a lower bound of it: the sum of probabilities of wrong classes.
     """
+    XT = problem.XT
+    n = problem.n
+    sign = problem.sign
+    weight = problem.weight
     gradient[:] = 0.0
     least = 0.0
     loss = 0.0
@@ -333,11 +366,11 @@ def cholesky_solve(L, scale, b, x):
         x[i] *= scale[i]
 
 
-@kernel
-def invert(L, scale, inverse, column):
-    """Fill ``inverse`` with the inverse of what `cholesky` factored."""
+@kernel(borrow=True)
+def invert(L, scale, inverse, unit, column):
+    """Fill ``inverse`` with the inverse of what `cholesky` factored; overwrites both vectors."""
     p = len(column)
-    unit = np.zeros(p)
+    unit[:] = 0.0
     for j in range(p):
         unit[j] = 1.0
         cholesky_solve(L, scale, unit, column)

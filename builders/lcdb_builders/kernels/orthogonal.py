@@ -11,13 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from lcdb_builders.kernels.jit import kernel
-from lcdb_builders.kernels.logistic import NEAR, STEPS, TOLERANCE
+from lcdb_builders.kernels.logistic import DECREASE, LEAST_LENGTH, NEAR, STEPS, TOLERANCE
 from lcdb_builders.kernels.newton import add_products, linear_scores, logistic_pass
 
 __all__ = ["HINGE", "LOGISTIC", "orthogonal_newton"]
 
 LOGISTIC, HINGE = 0, 1
-LEAST_LENGTH = 1e-12
 # Objectives closer than this may be the same.
 SAME = 1e-11
 
@@ -80,27 +79,30 @@ def _solve(AT, scale, gradient, step):
 
 
 @kernel(borrow=True)
-def _hinge_pass(XT, n, sign, weight, C, theta, z, slope, curve, gradient):
+def _hinge_pass(problem, theta, z, slope, curve, gradient):
     """Fill derivatives and gradient of the squared hinge, as `logistic_pass`; return the loss."""
-    linear_scores(XT, 0, n, theta, z)
+    n = problem.n
+    linear_scores(problem.XT, 0, n, theta, z)
     loss = 0.0
     for r in range(n):
-        gap = max(1.0 - sign[r] * z[r], 0.0)
-        loss += C * weight[r] * gap * gap
-        slope[r] = -2.0 * C * weight[r] * sign[r] * gap
-        curve[r] = 2.0 * C * weight[r] if gap > 0.0 else 0.0
+        price = problem.price * problem.weight[r]
+        gap = max(1.0 - problem.sign[r] * z[r], 0.0)
+        loss += price * gap * gap
+        slope[r] = -2.0 * price * problem.sign[r] * gap
+        curve[r] = 2.0 * price if gap > 0.0 else 0.0
     gradient[:] = 0.0
-    add_products(XT, 0, n, slope, gradient)
+    add_products(problem.XT, 0, n, slope, gradient)
     return loss
 
 
 @kernel(borrow=True)
-def _objective(kind, XT, n, sign, weight, root, C, theta, z, slope, curve, gradient):
+def _objective(kind, problem, theta, z, slope, curve, gradient):
     """Return the objective at `theta`, with the gradient of all of it filled."""
+    root = problem.root
     if kind == LOGISTIC:
-        value = logistic_pass(XT, n, sign, weight, theta, True, z, slope, curve, gradient)
+        value = logistic_pass(problem, theta, True, z, slope, curve, gradient)
     else:
-        value = _hinge_pass(XT, n, sign, weight, C, theta, z, slope, curve, gradient)
+        value = _hinge_pass(problem, theta, z, slope, curve, gradient)
     for i in range(len(root)):
         total = 0.0
         for j in range(len(theta)):
@@ -112,31 +114,30 @@ def _objective(kind, XT, n, sign, weight, root, C, theta, z, slope, curve, gradi
 
 
 @kernel(borrow=True)
-def _stack(XT, n, curve, root, AT):
+def _stack(problem, curve, AT):
     """Fill columns with the rows, weighted by the root of their curvature, and the penalty's."""
-    p = len(root)
+    n = problem.n
+    p = len(problem.root)
     for r in range(n):
         share = np.sqrt(curve[r])
         for j in range(p - 1):
-            AT[j, r] = share * XT[j, r]
+            AT[j, r] = share * problem.XT[j, r]
         AT[p - 1, r] = share
     for j in range(p):
         for i in range(p):
-            AT[j, n + i] = root[i, j]
+            AT[j, n + i] = problem.root[i, j]
 
 
 @kernel
-def orthogonal_newton(kind, XT, n, sign, weight, root, C, theta):
+def orthogonal_newton(kind, problem, theta):
     """Go from `theta` to the optimum by damped Newton steps.
 
     Parameters
     ----------
     kind
         `LOGISTIC` or `HINGE`.
-    XT, n, sign, weight
-        Rows as for `logistic_pass`.
-    root, C
-        Square root of the penalty P: P is root' root; and the price of the squared hinge.
+    problem
+        A `Problem`; of its penalty, the root is used.
     theta
         Start, and on return the optimum.
 
@@ -145,14 +146,15 @@ def orthogonal_newton(kind, XT, n, sign, weight, root, C, theta):
     bool
         Whether the optimum was reached, as exactly as rounding allows.
     """
+    n = problem.n
     p = len(theta)
     z, slope, curve = np.empty(n), np.empty(n), np.empty(n)
     gradient, step, scale = np.empty(p), np.empty(p), np.empty(p)
     start = np.empty(p)
     AT = np.empty((p, n + p))
-    objective = _objective(kind, XT, n, sign, weight, root, C, theta, z, slope, curve, gradient)
+    objective = _objective(kind, problem, theta, z, slope, curve, gradient)
     for _ in range(STEPS):
-        _stack(XT, n, curve, root, AT)
+        _stack(problem, curve, AT)
         _triangle(AT, scale)
         squared = _solve(AT, scale, gradient, step)
         if not squared < np.inf:
@@ -166,11 +168,9 @@ def orthogonal_newton(kind, XT, n, sign, weight, root, C, theta):
                 theta[i] = start[i] + length * step[i]
             if done:
                 return True
-            objective = _objective(
-                kind, XT, n, sign, weight, root, C, theta, z, slope, curve, gradient
-            )
+            objective = _objective(kind, problem, theta, z, slope, curve, gradient)
             same = squared <= NEAR * before and objective <= (1.0 + SAME) * before
-            if same or objective <= before - 1e-4 * length * squared:
+            if same or objective <= before - DECREASE * length * squared:
                 break
             length *= 0.5
             if length < LEAST_LENGTH:
