@@ -9,6 +9,7 @@ import pytest
 from lcdb_builders.kernels import neighbours
 from lcdb_builders.kernels.layout import BOOTSTRAP, Task, constant_columns
 from lcdb_builders.kernels.metrics import room, score_probabilities
+from lcdb_builders.kernels.neighbour_few import count_few, few_of, places_of, tally_few
 from lcdb_builders.kernels.neighbour_tally import forget, score_tally, tally_of, tally_row
 from lcdb_builders.kernels.neighbour_tuned import carries, neighbours_tuned
 from lcdb_builders.kernels.neighbour_votes import votes_block
@@ -94,3 +95,56 @@ def test_rows_drawn_many_times(rows, neighbors):
     neighbours_tuned(task, columns, table, studied, study, tuning, tuned)
     np.testing.assert_allclose(found, right, rtol=1e-13)
     assert not tuned.choices.any()
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize("drawn", [4, 30, 90])
+def test_few_rows_vote_as_if_sorted(classes, drawn):
+    """By bisection; where columns have ties before the last voter, that is known."""
+    rng = np.random.default_rng([classes, drawn])
+    X, y = rng.normal(size=(150, 3)), rng.integers(classes, size=150)
+    X[100], y[100] = X[0], (y[0] + 1) % classes  # as near as another
+    task = Task(BOOTSTRAP, 5, 6, 0, 1, np.array([drawn]), np.arange(120), X, y, classes)
+    columns = constant_columns(X, y, classes, [np.arange(150)])
+    table = table_of(task, columns)
+    table = table._replace(place=places_of(table))
+    assert table.place.shape == (120, 160)
+    rows, weight = rng.choice(120, drawn, replace=False), np.zeros(150, np.int64)
+    weight[rows] = rng.integers(1, 4, drawn)
+    most = np.unique(np.minimum([1, 3, 11], weight.sum() // 2))
+    few = few_of(classes, 120, 150)
+    count_few(task, table, rows, weight, most, len(most), few)
+    whole = 0
+    for t, row in enumerate(columns.rows):
+        if few.reach[len(most) - 1, t] >= table.clear[t]:
+            continue
+        distances = ((X[rows] - X[row]) ** 2).sum(axis=1)
+        nearest = np.repeat(y[rows][distances.argsort()], weight[rows][distances.argsort()])
+        found, right = (tally_of(classes, len(most), most[-1]) for _ in range(2))
+        tally_few(task, table, t, y[row], most, len(most), few, found)
+        voters = np.resize(nearest, most[-1] + 64).astype(np.uint16)
+        tally_row(voters, y[row], most, len(most), right)
+        for s, k in enumerate(most):
+            scores, sizes = np.empty((2, 5)), np.bincount([y[row]], minlength=classes)
+            score_tally(found, s, k, sizes, scores[0])
+            score_tally(right, s, k, sizes, scores[1])
+            np.testing.assert_array_equal(scores[0], scores[1])
+        whole += 1
+    assert whole > 20
+
+
+@pytest.mark.parametrize("sampling", ["random", "bootstrap"])
+@pytest.mark.parametrize("split", ["fixed", "varying"])
+def test_few_rows_vote_as_lists_do(sampling, split, monkeypatch):
+    rng = np.random.default_rng(8)
+    snapshot = generated("two classes" if split == "fixed" else "ten classes", 900)
+    X = np.where(rng.random(snapshot.X.shape) < 0.02, 0.0, snapshot.X)  # a few ties
+    snapshot = replace(snapshot, X=X)
+    sizes = (10, 14, 25, 40, 80)
+    unit = tuned_unit(NNC, snapshot, sampling, split, sizes)
+    found = NNC.block(snapshot, Block(unit, sizes, 0, 6), (split,))[split]
+    monkeypatch.setattr(learner_module, "places_of", lambda table: np.zeros((0, 0), np.uint16))
+    monkeypatch.setattr(learner_module, "_last", {})
+    right = NNC.block(snapshot, Block(unit, sizes, 0, 6), (split,))[split]
+    for name, values in right.items():
+        np.testing.assert_array_equal(found[name], values, name)

@@ -1,9 +1,9 @@
 """Tuned blocks of NNC: every number of neighbours from one walk over each row's neighbours.
 
-A row's neighbours are met nearest first: down its list of candidates (`neighbours.Table`), down the
-list that an additive curve carries along (`neighbour_carried`), or, where few rows were drawn or
-there is no room for lists, in order of distances computed for it. Their classes are written side
-by side, only as many as the largest number of neighbours needs, and `neighbour_tally` counts votes.
+The classes of the nearest neighbours are written side by side (`neighbour_voters`), only as many as
+the largest number of neighbours needs, and `neighbour_tally` counts votes. They come from lists of
+candidates (`neighbours.Table`) or, along an additive curve, from the lists that it carries along
+(`neighbour_carried`). Few rows vote on many test rows at once (`neighbour_few`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,21 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.bits import bit_count
 from lcdb_builders.kernels.jit import kernel
-from lcdb_builders.kernels.lanes import COPIES, LANES, load, marks, repeat, spread
-from lcdb_builders.kernels.layout import ADDITIVE, BOOTSTRAP, Columns, Task, draw, left_out, weigh
+from lcdb_builders.kernels.lanes import COPIES
+from lcdb_builders.kernels.layout import ADDITIVE, Columns, Task, draw, left_out, weigh
 from lcdb_builders.kernels.neighbour_carried import Carried, carried_of, restart, take_in
+from lcdb_builders.kernels.neighbour_few import bits_of, count_few, few_of, tally_few
 from lcdb_builders.kernels.neighbour_tally import forget, score_tally, tally_of, tally_row
-from lcdb_builders.kernels.neighbours import TIE, Table
+from lcdb_builders.kernels.neighbour_voters import (
+    LARGEST_POOL,
+    arm,
+    booth_of,
+    disarm,
+    vote_by_distance,
+    vote_in_list,
+)
+from lcdb_builders.kernels.neighbours import Table
 from lcdb_builders.kernels.tuning import (
     ONE_CLASS_FIT,
     Tuned,
@@ -32,20 +40,12 @@ from lcdb_builders.kernels.tuning import (
 
 __all__ = ["carries", "neighbours_tuned"]
 
-# Entries of a list that are looked at before anything is counted.
-RUN = 16
-# Places in a draw take 16 bits: larger pools have no lists anyway.
-LARGEST_POOL = 2**16 - 1
 # Additive curves carry lists along if they have at least one in so many of all sizes.
 SPARSE = 10
 
 #: Workspace. Of the grid: `most` (G,) numbers of neighbours, `first` (G,) where each value stands
-#: among them, `wanted` (G,) values to try; `scores` (sets, G, 5). Of rows that vote, by slot:
-#: `code` (class, then weight, 0 for others) and `position` (place in the draw, from 1); by place:
-#: `label`, `copies`, and the bits of those that stand in `line`, with those of its words `above`.
-#: Of the row in hand: `voters`, the classes of its nearest neighbours; `found` their places, and
-#: their `distance` (largest value,) from `x` (d,). Of cells: `order`, `distinct` (pool,), `weight`
-#: (N,), `index` (columns,), `lo`, `hi`, `size` (K,).
+#: among them, `wanted` (G,) values to try; `scores` (sets, G, 5). `booth` for rows that vote. Of
+#: cells: `order`, `distinct` (pool,), `index` (columns,), `lo`, `hi`, `size` (K,).
 Desk = namedtuple(
     "Desk",
     [
@@ -53,20 +53,9 @@ Desk = namedtuple(
         "first",
         "wanted",
         "scores",
-        "code",
-        "position",
-        "label",
-        "copies",
-        "places",
-        "sorted",
-        "group",
-        "voters",
-        "found",
-        "distance",
-        "x",
+        "booth",
         "order",
         "distinct",
-        "weight",
         "index",
         "lo",
         "hi",
@@ -89,28 +78,14 @@ def _most(task: Task, tuning: Tuning) -> int:
 
 def _desk(task: Task, columns: Columns, tuning: Tuning) -> Desk:
     classes, slots, values = task.classes, len(task.pool), len(tuning.grid)
-    most = _most(task, tuning)
     return Desk(
         np.zeros(values, np.int64),
         np.zeros(values, np.int64),
         np.zeros(values, bool),
         np.zeros((len(columns.lo), values, 5)),
-        # Entries of lists with the bit `TIE` are off by one.
-        np.zeros(2 * slots + 1, np.uint16),
-        np.zeros(slots, np.uint16),
-        np.zeros(slots + 1, np.uint16),
-        np.zeros(slots + 1, np.int64),
-        np.zeros(slots + 1 + LANES, np.uint16),
-        np.zeros(slots + 1 + LANES, np.uint16),
-        np.zeros(slots + 1, np.uint16),
-        # The last run counts weights, or classes by mistake; and whole lanes are read.
-        np.zeros(most + RUN * max(COPIES, classes) + 2 * LANES, np.uint16),
-        np.zeros(slots + 1, np.int64),
-        np.zeros(most),
-        np.zeros(task.X.shape[1]),
+        booth_of(task, _most(task, tuning)),
         np.zeros(slots, np.int64),
         np.zeros(slots, np.int64),
-        np.zeros(len(task.y), np.int64),
         np.arange(len(columns.rows)),
         np.zeros(classes, np.int64),
         np.zeros(classes, np.int64),
@@ -125,135 +100,6 @@ def _carried(task: Task, columns: Columns, table: Table, tuning: Tuning) -> Carr
     return carried_of(columns, table, kept if carries(task) else 0)
 
 
-@kernel(glue=True)
-def _walk(near, length, code, voters, wanted, copied):
-    """Write the classes of the nearest rows that vote; returns how many, and entries looked at.
-
-    What comes after a tie may be wrong.
-    """
-    count = np.uint64(0)
-    q = np.uint64(0)
-    while count < wanted and q < length:
-        stop = min(q + np.uint64(RUN), np.uint64(length))
-        if copied:
-            for i in range(q, stop):
-                entry = np.uint64(near[i])
-                repeat(code[entry], voters, np.int64(count))
-                count += np.uint64(code[entry + np.uint64(1)])
-        else:  # without branches: most rows may not vote
-            for i in range(q, stop):
-                entry = np.uint64(near[i])
-                voters[count] = code[entry]
-                count += np.uint64(code[entry + np.uint64(1)])
-        q = stop
-    return count, q
-
-
-@kernel(glue=True)
-def _find(near, desk, wanted):
-    """Write group and place of the nearest rows that vote: equally near ones are one group.
-
-    At least so many as are wanted, if there are. Returns how many.
-    """
-    places, group, position = desk.places, desk.group, desk.position
-    size = np.uint64(len(near))
-    one = np.uint64(1)
-    count = np.uint64(0)
-    q = np.uint64(0)
-    g = np.uint64(0)
-    while count < wanted and q < size:
-        stop = min(q + np.uint64(RUN), size)
-        for i in range(q, stop):
-            entry = np.uint64(near[i])
-            place = position[entry >> one]
-            places[count] = place
-            group[count] = g
-            count += np.uint64(place != 0)
-            g += one - (entry & one)
-        q = stop
-    while q < size and near[q - one] & TIE:
-        place = position[np.uint64(near[q]) >> one]
-        places[count] = place
-        group[count] = g
-        count += np.uint64(place != 0)
-        q += one
-    return np.int64(count)
-
-
-@kernel(glue=True)
-def _cast(place, desk, cast, wanted):
-    """Write the class of a row as often as it was drawn, and wanted; returns how many there are."""
-    stop = min(cast + desk.copies[place], wanted)
-    for i in range(cast, stop):
-        desk.voters[i] = desk.label[place]
-    return stop
-
-
-@kernel(glue=True)
-def _sort_places(places, first, stop, out):
-    """Sort so many places, all different: each goes where the number of smaller ones says."""
-    for i in range(first, stop):
-        mine = spread(places[i], load(places, first))
-        rank = np.uint64(0)
-        for at in range(first, stop, LANES):
-            word = np.uint64(marks(load(places, at) <= mine))
-            left = min(stop - at, LANES)
-            rank += bit_count(word & ((np.uint64(1) << np.uint64(left)) - np.uint64(1)))
-        out[np.uint64(first) + rank - np.uint64(1)] = places[i]
-
-
-@kernel(borrow=True)
-def _vote_in_list(near, desk, steps):
-    """Write the classes of the nearest rows that vote, of equally near ones the first drawn first.
-
-    Each as often as it was drawn, until there are enough for all steps.
-    """
-    wanted = desk.most[steps - 1]
-    count = _find(near, desk, wanted)
-    places, group = desk.places, desk.group
-    cast = 0
-    i = 0
-    while cast < wanted:
-        stop = i + 1
-        while stop < count and group[stop] == group[i]:
-            stop += 1
-        chosen = places
-        if stop > i + 1:
-            _sort_places(places, i, stop, desk.sorted)
-            chosen = desk.sorted
-        while i < stop:
-            cast = _cast(chosen[i], desk, cast, wanted)
-            i += 1
-
-
-@kernel(borrow=True)
-def _vote_by_distance(task, XT, t, rows, desk, wanted):
-    """Write the classes of the rows nearest to a column, by distances that are computed."""
-    x = desk.x
-    for j in range(len(x)):
-        x[j] = XT[j, t]
-    kept = min(len(rows), wanted)
-    held = 0
-    for i in range(len(rows)):
-        z = task.X[rows[i]]
-        new = 0.0
-        for j in range(len(x)):
-            new += (z[j] - x[j]) * (z[j] - x[j])
-        if held == kept and new >= desk.distance[held - 1]:
-            continue
-        held = min(held + 1, kept)
-        place = held - 1
-        while place > 0 and desk.distance[place - 1] > new:
-            desk.distance[place] = desk.distance[place - 1]
-            desk.found[place] = desk.found[place - 1]
-            place -= 1
-        desk.distance[place] = new
-        desk.found[place] = i + 1
-    cast = 0
-    for i in range(held):
-        cast = _cast(desk.found[i], desk, cast, wanted)
-
-
 @kernel(borrow=True)
 def _poll(task, station, rows, heaviest, index, lo, hi, steps, desk, tally):
     """Let rows vote on the columns ``index[lo[c]:hi[c]]`` of each class c, and count the votes."""
@@ -262,47 +108,47 @@ def _poll(task, station, rows, heaviest, index, lo, hi, steps, desk, tally):
     # Entries of a list to go down, and what distances cost in the same unit.
     listed = min(1.0 * station.length, len(task.pool) * wanted / len(rows))
     measured = len(rows) * (4.0 + 0.7 * len(station.XT)) + wanted * wanted / 3.0
-    walked = len(near) > 0 and listed < measured and len(task.pool) <= LARGEST_POOL
-    copied = task.sampling == BOOTSTRAP
+    walked = len(near) > 0 and listed < measured and heaviest <= COPIES
+    walked &= len(task.pool) <= LARGEST_POOL
+    booth = desk.booth
     forget(tally, desk.most, steps)
     for c in range(len(lo)):
         for i in range(lo[c], hi[c]):
             t = index[i]
-            ready = False
-            if walked:
-                mine = near[t]
-                if heaviest <= COPIES and (copied or wanted <= station.clear[t]):
-                    count, q = _walk(mine, station.length, desk.code, desk.voters, wanted, copied)
-                    ready = count >= wanted and q <= station.clear[t]
-                if not ready and station.length == len(task.pool):
-                    _vote_in_list(mine, desk, steps)
-                    ready = True
+            ready = walked and vote_in_list(
+                task, near[t], station.length, station.clear[t], booth, desk.most, steps
+            )
             if not ready:
-                _vote_by_distance(task, station.XT, t, rows, desk, wanted)
-            tally_row(desk.voters, c, desk.most, steps, tally)
+                vote_by_distance(task, station.XT, t, rows, booth, wanted)
+            tally_row(desk.booth.voters, c, desk.most, steps, tally)
+
+
+@kernel(glue=True)
+def _is_few(station, rows, heaviest, most, steps, size):
+    """Whether counting votes by bisection costs less than going down lists, on so many columns."""
+    place = station.table.place
+    if len(place) == 0 or heaviest > COPIES:
+        return False
+    passes = steps * (bits_of(len(place) + 1) + 2)
+    listed = len(place) * most[steps - 1] / len(rows)
+    return 0.042 * len(rows) * passes * place.shape[1] + 100.0 * size < listed * size
 
 
 @kernel(borrow=True)
-def _arm(task, table, rows, desk):
-    """Give rows, in the order of first draws, a vote; returns the largest weight."""
-    heaviest = 0
-    for i in range(len(rows)):
-        row = rows[i]
-        slot = table.slot[row]
-        desk.code[2 * slot] = task.y[row]
-        desk.code[2 * slot + 1] = desk.weight[row]
-        desk.position[slot] = i + 1
-        desk.label[i + 1] = task.y[row]
-        desk.copies[i + 1] = desk.weight[row]
-        heaviest = max(heaviest, desk.weight[row])
-    return heaviest
-
-
-@kernel(borrow=True)
-def _disarm(table, rows, desk):
-    for row in rows:
-        desk.code[2 * table.slot[row] + 1] = 0
-        desk.position[table.slot[row]] = 0
+def _poll_few(task, station, rows, index, lo, hi, steps, desk, few, tally):
+    """Do what `_poll` does, by bisection except where lists are tied."""
+    table = station.table
+    place = table.place
+    count_few(task, table, rows, desk.booth.weight, desk.most, steps, few)
+    forget(tally, desk.most, steps)
+    for c in range(len(lo)):
+        for i in range(lo[c], hi[c]):
+            t = index[i]
+            if few.reach[steps - 1, t] < table.clear[t]:
+                tally_few(task, table, t, c, desk.most, steps, few, tally)
+            else:
+                vote_in_list(task, table.near[t], len(place), 0, desk.booth, desk.most, steps)
+                tally_row(desk.booth.voters, c, desk.most, steps, tally)
 
 
 @kernel(borrow=True)
@@ -341,9 +187,9 @@ def _try_grid(task, tuning, station, desk, tally, at):
     index = at.order[: at.sizes[1]]  # `hold_out` needs it no more
     for t in range(len(index)):
         index[t] = station.table.own[at.held[t]]
-    heaviest = _arm(task, station.table, rows, desk)
+    heaviest = arm(task, station.table, rows, desk.booth)
     _poll(task, station, rows, heaviest, index, at.lo, at.hi, steps, desk, tally)
-    _disarm(station.table, rows, desk)
+    disarm(station.table, rows, desk.booth)
     scores = desk.scores[0]
     _score(at.lo, at.hi, steps, desk, tally, scores)
     for g in range(len(tuning.grid)):
@@ -352,20 +198,24 @@ def _try_grid(task, tuning, station, desk, tally, at):
 
 
 @kernel(borrow=True)
-def _refit(task, columns, tuning, station, n, rows, desk, tally, at, out):
+def _refit(task, columns, tuning, station, n, rows, desk, few, tally, at, out):
     """Score the chosen values on the test sets."""
     for g in range(len(tuning.grid)):
         desk.wanted[g] = is_chosen(at, g)
     steps = _plan_steps(tuning, n, desk)
-    heaviest = _arm(task, station.table, rows, desk)
+    heaviest = arm(task, station.table, rows, desk.booth)
     if columns.varying:
-        left_out(columns, desk.weight, desk.index, desk.lo, desk.hi)
+        left_out(columns, desk.booth.weight, desk.index, desk.lo, desk.hi)
     for k in range(len(columns.lo)):
         lo = desk.lo if columns.varying else columns.lo[k]
         hi = desk.hi if columns.varying else columns.hi[k]
-        _poll(task, station, rows, heaviest, desk.index, lo, hi, steps, desk, tally)
+        size = hi[len(hi) - 1] - lo[0]
+        if _is_few(station, rows, heaviest, desk.most, steps, size):
+            _poll_few(task, station, rows, desk.index, lo, hi, steps, desk, few, tally)
+        else:
+            _poll(task, station, rows, heaviest, desk.index, lo, hi, steps, desk, tally)
         _score(lo, hi, steps, desk, tally, desk.scores[k])
-    _disarm(station.table, rows, desk)
+    disarm(station.table, rows, desk.booth)
     for g in range(len(tuning.grid)):
         if desk.wanted[g]:
             for k in range(len(columns.lo)):
@@ -384,7 +234,9 @@ def _station(columns, table, carried, held):
 
 
 @kernel(borrow=True)
-def _run(task, columns, table, studied, study, carried, followed, tuning, desk, tally, at, tuned):
+def _run(
+    task, columns, table, studied, study, carried, followed, tuning, desk, few, tally, at, tuned
+):
     for r in range(task.stop - task.first):
         repetition = task.first + r
         restart(carried)
@@ -399,17 +251,17 @@ def _run(task, columns, table, studied, study, carried, followed, tuning, desk, 
                 if not columns.varying:
                     take_in(task, studied, study, desk.order[done], done, followed)
                 done += 1
-            count = weigh(desk.order[:n], desk.weight, desk.distinct)
+            count = weigh(desk.order[:n], desk.booth.weight, desk.distinct)
             rows = desk.distinct[:count]
-            flag = hold_out(task, tuning, n, repetition, rows, count, desk.weight, at)
+            flag = hold_out(task, tuning, n, repetition, rows, count, desk.booth.weight, at)
             if flag != ONE_CLASS_FIT:
                 _try_grid(task, tuning, _station(studied, study, followed, n), desk, tally, at)
             choose(tuning, flag, at, tuned.choices[i, r], tuned.flags[i, r])
             out = tuned.values[i, r]
             here = _station(columns, table, carried, n)
-            _refit(task, columns, tuning, here, n, rows, desk, tally, at, out)
+            _refit(task, columns, tuning, here, n, rows, desk, few, tally, at, out)
             for row in rows:
-                desk.weight[row] = 0
+                desk.booth.weight[row] = 0
 
 
 def neighbours_tuned(
@@ -435,7 +287,10 @@ def neighbours_tuned(
         Filled.
     """
     desk, at = _desk(task, columns, tuning), hold_out_of(task, columns, tuning)
+    few = few_of(task.classes, len(task.pool), len(columns.rows) if len(table.place) else 0)
     tally = tally_of(task.classes, len(tuning.grid), _most(task, tuning))
     carried = _carried(task, columns, table, tuning)
     followed = carried if columns.varying else _carried(task, studied, study, tuning)
-    _run(task, columns, table, studied, study, carried, followed, tuning, desk, tally, at, tuned)
+    _run(
+        task, columns, table, studied, study, carried, followed, tuning, desk, few, tally, at, tuned
+    )

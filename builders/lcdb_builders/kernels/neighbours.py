@@ -45,9 +45,10 @@ LARGEST_TABLE = 600_000_000
 
 #: `slot` (N,) of the rows that may be drawn; `distance` (slots, columns rounded up to `LANES`);
 #: `near` (columns, slots) twice the slot, nearest first, plus `TIE`. The last two are empty if they
-#: would be too large. `clear` (columns,) entries of each list before the first tie.
+#: would be too large. `clear` (columns,) entries of each list before the first tie; `place` as of
+#: `neighbour_few.places_of`, if it was asked for.
 #: `own` (N,) the column of each row, -1 for none; `owner` (columns,) row of the confusion matrices.
-Table = namedtuple("Table", ["slot", "distance", "near", "clear", "own", "owner"])
+Table = namedtuple("Table", ["slot", "distance", "near", "clear", "place", "own", "owner"])
 
 
 @kernel(borrow=True)
@@ -111,7 +112,7 @@ def table_of(task: Task, columns: Columns) -> Table:
         some = np.ascontiguousarray(distance[:, first : min(first + RUN, size)].T)
         for t, order in enumerate(some.argsort(axis=1)):
             clear[first + t] = _mark_ties(some[t], order, label, near[first + t])
-    return Table(slot, distance, near, clear, own, owner)
+    return Table(slot, distance, near, clear, np.zeros((0, 0), np.uint16), own, owner)
 
 
 @kernel(borrow=True)

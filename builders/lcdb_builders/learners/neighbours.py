@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lcdb_builders.kernels.layout import ADDITIVE, RANDOM, Columns, Task, constant_columns
+from lcdb_builders.kernels.neighbour_few import places_of
 from lcdb_builders.kernels.neighbour_tuned import carries, neighbours_tuned
 from lcdb_builders.kernels.neighbour_votes import votes_block
 from lcdb_builders.kernels.neighbours import Table, nearest_block, table_of
@@ -42,7 +43,8 @@ def _table(snapshot: Snapshot, task: Task, columns: Columns, *, lists: bool) -> 
             del _last[next(iter(_last))]
         found = table_of(task._replace(sampling=RANDOM) if lists else task, columns)
         if lists:
-            found = found._replace(distance=np.empty((0, len(columns.rows))))
+            nothing = np.empty((0, len(columns.rows)))
+            found = found._replace(distance=nothing, place=places_of(found))
         _last[key] = found
     return found
 
