@@ -13,7 +13,6 @@ from collections import namedtuple
 import numpy as np
 
 from lcdb_builders.kernels.jit import kernel
-from lcdb_builders.kernels.lanes import COPIES
 from lcdb_builders.kernels.layout import ADDITIVE, Columns, Task, draw, left_out, weigh
 from lcdb_builders.kernels.neighbour_carried import Carried, carried_of, restart, take_in
 from lcdb_builders.kernels.neighbour_few import bits_of, count_few, few_of, tally_few
@@ -101,15 +100,14 @@ def _carried(task: Task, columns: Columns, table: Table, tuning: Tuning) -> Carr
 
 
 @kernel(borrow=True)
-def _poll(task, station, rows, heaviest, index, lo, hi, steps, desk, tally):
+def _poll(task, station, rows, index, lo, hi, steps, desk, tally):
     """Let rows vote on the columns ``index[lo[c]:hi[c]]`` of each class c, and count the votes."""
     near = station.near
     wanted = desk.most[steps - 1]
     # Entries of a list to go down, and what distances cost in the same unit.
     listed = min(1.0 * station.length, len(task.pool) * wanted / len(rows))
     measured = len(rows) * (4.0 + 0.7 * len(station.XT)) + wanted * wanted / 3.0
-    walked = len(near) > 0 and listed < measured and heaviest <= COPIES
-    walked &= len(task.pool) <= LARGEST_POOL
+    walked = len(near) > 0 and listed < measured and len(task.pool) <= LARGEST_POOL
     booth = desk.booth
     forget(tally, desk.most, steps)
     for c in range(len(lo)):
@@ -124,10 +122,10 @@ def _poll(task, station, rows, heaviest, index, lo, hi, steps, desk, tally):
 
 
 @kernel(glue=True)
-def _is_few(station, rows, heaviest, most, steps, size):
+def _is_few(station, rows, most, steps, size):
     """Whether counting votes by bisection costs less than going down lists, on so many columns."""
     place = station.table.place
-    if len(place) == 0 or heaviest > COPIES:
+    if len(place) == 0:
         return False
     passes = steps * (bits_of(len(place) + 1) + 2)
     listed = len(place) * most[steps - 1] / len(rows)
@@ -187,8 +185,8 @@ def _try_grid(task, tuning, station, desk, tally, at):
     index = at.order[: at.sizes[1]]  # `hold_out` needs it no more
     for t in range(len(index)):
         index[t] = station.table.own[at.held[t]]
-    heaviest = arm(task, station.table, rows, desk.booth)
-    _poll(task, station, rows, heaviest, index, at.lo, at.hi, steps, desk, tally)
+    arm(task, station.table, rows, desk.booth)
+    _poll(task, station, rows, index, at.lo, at.hi, steps, desk, tally)
     disarm(station.table, rows, desk.booth)
     scores = desk.scores[0]
     _score(at.lo, at.hi, steps, desk, tally, scores)
@@ -203,17 +201,17 @@ def _refit(task, columns, tuning, station, n, rows, desk, few, tally, at, out):
     for g in range(len(tuning.grid)):
         desk.wanted[g] = is_chosen(at, g)
     steps = _plan_steps(tuning, n, desk)
-    heaviest = arm(task, station.table, rows, desk.booth)
+    arm(task, station.table, rows, desk.booth)
     if columns.varying:
         left_out(columns, desk.booth.weight, desk.index, desk.lo, desk.hi)
     for k in range(len(columns.lo)):
         lo = desk.lo if columns.varying else columns.lo[k]
         hi = desk.hi if columns.varying else columns.hi[k]
         size = hi[len(hi) - 1] - lo[0]
-        if _is_few(station, rows, heaviest, desk.most, steps, size):
+        if _is_few(station, rows, desk.most, steps, size):
             _poll_few(task, station, rows, desk.index, lo, hi, steps, desk, few, tally)
         else:
-            _poll(task, station, rows, heaviest, desk.index, lo, hi, steps, desk, tally)
+            _poll(task, station, rows, desk.index, lo, hi, steps, desk, tally)
         _score(lo, hi, steps, desk, tally, desk.scores[k])
     disarm(station.table, rows, desk.booth)
     for g in range(len(tuning.grid)):

@@ -26,14 +26,16 @@ RUN = 16
 SPOT = np.uint64(16)
 LARGEST_POOL = 2**16 - 1
 
-#: Of rows that vote: `weight` (N,), and by slot `code` (class, then weight, 0 for others) and
-#: `position` (place in the draw, from 1). Of the column in hand: `voters`, the classes of its
-#: nearest neighbours, `spots`, their group and which entry of the list they are, and `places`,
-#: `sorted` of a group of them; by distance, `found` rows, and their `distance` from `x` (d,).
+#: Of rows that vote: `weight` (N,), `heaviest` (1,) the largest of them, and by slot `code` (class,
+#: then weight, 0 for others) and `position` (place in the draw, from 1). Of the column in hand:
+#: `voters`, the classes of its nearest neighbours, `spots`, their group and which entry of the list
+#: they are, and `places`, `sorted` of a group of them; by distance, `found` rows, and their
+#: `distance` from `x` (d,).
 Booth = namedtuple(
     "Booth",
     [
         "weight",
+        "heaviest",
         "code",
         "position",
         "voters",
@@ -50,10 +52,11 @@ Booth = namedtuple(
 def booth_of(task: Task, most: int) -> Booth:
     """Return room for so many voters of a column."""
     slots = len(task.pool)
-    # The last run counts weights, or classes by mistake; a tie may be of all; lanes are read whole.
-    room = max(most + RUN * max(COPIES, task.classes), int(task.sizes[-1])) + COPIES + 2 * LANES
+    # The last run counts all copies, and classes by mistake; lanes are written and read whole.
+    room = most + int(task.sizes[-1]) + RUN * task.classes + COPIES + 2 * LANES
     return Booth(
         np.zeros(len(task.y), np.int64),
+        np.zeros(1, np.int64),
         # Entries of lists with the bit `TIE` are off by one.
         np.zeros(2 * slots + 1, np.uint16),
         np.zeros(slots, np.uint16),
@@ -69,16 +72,15 @@ def booth_of(task: Task, most: int) -> Booth:
 
 @kernel(borrow=True)
 def arm(task, table, rows, booth):
-    """Give rows, in the order of first draws, a vote; returns the largest weight."""
-    heaviest = 0
+    """Give rows, in the order of first draws, a vote."""
+    booth.heaviest[0] = 0
     for i in range(len(rows)):
         row = rows[i]
         slot = table.slot[row]
         booth.code[2 * slot] = task.y[row]
         booth.code[2 * slot + 1] = booth.weight[row]
         booth.position[slot] = i + 1
-        heaviest = max(heaviest, booth.weight[row])
-    return heaviest
+        booth.heaviest[0] = max(booth.heaviest[0], booth.weight[row])
 
 
 @kernel(borrow=True)
@@ -114,7 +116,7 @@ def _walk(near, length, code, voters, wanted, copied):
 
 
 @kernel(glue=True)
-def _walk_tied(near, booth, wanted, copied):
+def _walk_tied(near, booth, wanted, copied, heavy):
     """Do what `_walk` does, to the end of the last group of equally near rows, ties and all.
 
     Writes the group of each voter and which entry of the list it is; returns how many there are.
@@ -131,9 +133,16 @@ def _walk_tied(near, booth, wanted, copied):
             for i in range(q, stop):
                 tied = np.uint64(near[i]) & one
                 entry = np.uint64(near[i]) - tied
-                repeat(code[entry], voters, np.int64(count))
-                repeat(np.uint32(group << SPOT | i), spots, np.int64(count))
-                count += np.uint64(code[entry + one])
+                weight = np.int64(code[entry + one])
+                at = np.int64(count)
+                repeat(code[entry], voters, at)
+                repeat(np.uint32(group << SPOT | i), spots, at)
+                while heavy and weight > COPIES:
+                    at += COPIES
+                    weight -= COPIES
+                    repeat(code[entry], voters, at)
+                    repeat(np.uint32(group << SPOT | i), spots, at)
+                count = np.uint64(at + weight)
                 group += one - tied
         else:
             for i in range(q, stop):
@@ -175,7 +184,8 @@ def _vote_with_ties(near, booth, most, steps, copied):
 
     Their order is seen to only where a number of voters cuts a group of them.
     """
-    count = _walk_tied(near, booth, most[steps - 1], copied)
+    heavy = booth.heaviest[0] > COPIES
+    count = _walk_tied(near, booth, most[steps - 1], copied, heavy)
     spots = booth.spots
     done = 0
     for s in range(steps):
@@ -206,7 +216,7 @@ def vote_in_list(task, near, length, clear, booth, most, steps):
     near, length, clear
         The list of the column, how much of it there is, and how much of that is clear of ties.
     booth
-        Rows are armed, none with more than `COPIES` copies; `voters` is written.
+        Rows are armed; `voters` is written.
     most, steps
         ``most[:steps]`` are the numbers of voters, ascending.
 
@@ -217,7 +227,8 @@ def vote_in_list(task, near, length, clear, booth, most, steps):
     """
     wanted = most[steps - 1]
     copied = task.sampling == BOOTSTRAP
-    if wanted <= 2 * clear if copied else wanted <= clear:  # else it would meet ties
+    least = wanted // 2 if copied else wanted  # entries that it will surely meet, or nearly so
+    if least <= clear and booth.heaviest[0] <= COPIES:
         count, q = _walk(near, length, booth.code, booth.voters, wanted, copied)
         if q <= clear:
             return count >= wanted
