@@ -63,6 +63,16 @@ def distance(found, right):
     return (np.abs(found - right) / (1 + np.abs(right))).max() if right.size else 0.0
 
 
+def tolerance_of(id, params):
+    """How far decision values may be from the reference's.
+
+    Features of software metrics are nearly dependent and range over eight decades. With so little
+    penalty, a cell in some thousands is off by 1e-5 to 4e-5: Hessians that are formed, or carried,
+    have lost that many digits. The contract has 1e-2 there.
+    """
+    return 1e-4 if id == "1063" and params in ({"ridge": 1e-4}, {"C": 1.0}) else 1e-5
+
+
 def close_calls(scores, tolerance):
     """Rows whose two best scores are closer than the tolerance."""
     best = np.sort(scores, axis=1)
@@ -72,9 +82,9 @@ def close_calls(scores, tolerance):
 @pytest.mark.parametrize(("learner", "params"), CASES)
 @pytest.mark.parametrize("id", FILES)
 def test_real_data(id, learner, params, data_folder):
-    """Every cell is the reference's, to the tolerance of the contract."""
+    """Every cell is the reference's."""
     snapshot = dataset(data_folder, id)
-    tolerance = 1e-2 if id == "1063" else 1e-5
+    tolerance = tolerance_of(id, params)
     sizes = spread_of(snapshot.X, snapshot.rows)[:: counts(4, 1)]
     for sampling in SAMPLINGS:
         for split in SPLITS:
