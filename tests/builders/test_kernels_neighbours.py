@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from lcdb_builders.kernels import neighbours
-from lcdb_builders.kernels.layout import BOOTSTRAP, Task, constant_columns
+from lcdb_builders.kernels.layout import BOOTSTRAP, RANDOM, Task, all_columns, constant_columns
 from lcdb_builders.kernels.metrics import room, score_probabilities
 from lcdb_builders.kernels.neighbour_few import count_few, few_of, places_of, tally_few
 from lcdb_builders.kernels.neighbour_tally import forget, score_tally, tally_of, tally_row
 from lcdb_builders.kernels.neighbour_tuned import carries, neighbours_tuned
 from lcdb_builders.kernels.neighbour_votes import votes_block
-from lcdb_builders.kernels.neighbours import table_of
+from lcdb_builders.kernels.neighbours import nearest_block, table_of
 from lcdb_builders.kernels.tuning import Tuned, Tuning
 from lcdb_builders.learners import neighbours as learner_module
 from lcdb_builders.learners import registry
@@ -95,6 +95,28 @@ def test_rows_drawn_many_times(rows, neighbors):
     neighbours_tuned(task, columns, table, studied, study, tuning, tuned)
     np.testing.assert_allclose(found, right, rtol=1e-13)
     assert not tuned.choices.any()
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("sampling", [RANDOM, BOOTSTRAP])
+@pytest.mark.parametrize("values", [2, 5, 1000])
+def test_keys_label_as_lists_and_distances_do(classes, sampling, values):
+    """From no ties to nothing but ties, for two test sets at once and for what a draw leaves."""
+    rng = np.random.default_rng([classes, sampling, values])
+    X, y = rng.integers(values, size=(400, 3)).astype(float), rng.integers(classes, size=400)
+    sizes, pool = np.array([1, 2, 9, 33, 120, 256, 257, 300]), rng.permutation(400)[:300]
+    task = Task(sampling, 5, 6, 0, 5, sizes, np.sort(pool), X, y, classes)
+    rest = np.setdiff1d(np.arange(400), pool)
+    for columns in (constant_columns(X, y, classes, [rest, pool]), all_columns(X, y, classes)):
+        table = table_of(task, columns)
+        assert len(table.keys) > 0
+        found, walked, measured = np.full((3, 8, 5, len(columns.lo), 5), -1.0)
+        nearest_block(task, columns, table, found)
+        lists = table._replace(keys=table.keys[:0])
+        nearest_block(task, columns, lists, walked)
+        nearest_block(task, columns, lists._replace(near=table.near[:0]), measured)
+        np.testing.assert_array_equal(found, walked)
+        np.testing.assert_array_equal(found, measured)
 
 
 @pytest.mark.parametrize("classes", [2, 5])

@@ -5,8 +5,9 @@ distances that are equal stay equal; of rows at equal distance the one drawn fir
 integer-valued data half of all queries tie.
 
 Along additive sampling every column keeps its nearest row: a new row is compared with all columns
-at once, and only the few that it is nearest to are touched. Fresh draws of more than a few rows
-walk down each column's list of candidates, nearest first, until they meet one that was drawn.
+at once, and only the few that it is nearest to are touched. Fresh draws of few rows look at them
+one after the other, for many columns at a time (`neighbour_keys`); those of more walk down each
+column's list of candidates, nearest first, until they meet one that was drawn.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from lcdb_builders.kernels.jit import kernel
 from lcdb_builders.kernels.lanes import LANES, load, marks
 from lcdb_builders.kernels.layout import ADDITIVE, Columns, Task, draw
 from lcdb_builders.kernels.metrics import score_confusion
+from lcdb_builders.kernels.neighbour_keys import count_by_key, key_width, label_bits, parts_of
 
 __all__ = [
     "EVERY",
@@ -40,15 +42,19 @@ EVERY = np.uint32(2**LANES - 1)
 TIE = 1
 # A draw of n rows is walked to if n * n exceeds this multiple of the number of candidates.
 WALK = 3
+# Draws of up to so many rows are looked at row by row; a walk costs the same, and less where more
+# are drawn, on all of six real datasets.
+FEW = 256
 # Beyond so many bytes distances are computed when they are needed, again and again.
 LARGEST_TABLE = 600_000_000
 
 #: `slot` (N,) of the rows that may be drawn; `distance` (slots, columns rounded up to `LANES`);
 #: `near` (columns, slots) twice the slot, nearest first, plus `TIE`. The last two are empty if they
-#: would be too large. `clear` (columns,) entries of each list before the first tie; `place` as of
-#: `neighbour_few.places_of`, if it was asked for.
+#: would be too large. `keys` (slots * `key_width`,) as of `neighbour_keys`, empty where lists are
+#: or where keys take more than 16 bits. `clear` (columns,) entries of each list before the first
+#: tie; `place` as of `neighbour_few.places_of`, if it was asked for.
 #: `own` (N,) the column of each row, -1 for none; `owner` (columns,) row of the confusion matrices.
-Table = namedtuple("Table", ["slot", "distance", "near", "clear", "place", "own", "owner"])
+Table = namedtuple("Table", ["slot", "distance", "near", "keys", "clear", "place", "own", "owner"])
 
 
 @kernel(borrow=True)
@@ -64,11 +70,12 @@ def distances_to(x, XT, out):
 
 
 @kernel(borrow=True)
-def _mark_ties(distance, order, label, near):
+def _mark_ties(distance, order, label, bits, near, keys):
     """Turn one column's ascending order of slots into its list; returns where its ties begin."""
     size = len(order)
     clear = size
     first = 0
+    rank = 0
     while first < size:
         stop = first + 1
         mixed = False
@@ -79,6 +86,9 @@ def _mark_ties(distance, order, label, near):
             near[q] = 2 * order[q]
             if mixed and q + 1 < stop:
                 near[q] += TIE
+            if len(keys) > 0:
+                keys[order[q]] = (2 * rank + mixed) << bits | label[order[q]]
+        rank += 1
         if mixed and clear == size:
             clear = first
         first = stop
@@ -101,18 +111,23 @@ def table_of(task: Task, columns: Columns) -> Table:
     own = np.full(len(task.y), -1)
     own[columns.rows] = np.arange(size)
     owner = np.repeat(np.arange(columns.lo.size), (columns.hi - columns.lo).ravel())
-    fits = 10 * rows * size <= LARGEST_TABLE
+    fits = 12 * rows * size <= LARGEST_TABLE
     distance = np.zeros((rows if fits else 0, whole_lanes(size)))
     for i in range(len(distance)):
         distances_to(task.X[task.pool[i]], columns.XT, distance[i, :size])
     wanted = size if fits and task.sampling != ADDITIVE else 0
     near = np.empty((wanted, rows), np.uint16 if 2 * rows < 2**16 else np.uint32)
+    bits = label_bits(task.classes)
+    short = wanted > 0 and 2 * rows << bits < 2**16
+    keys = np.zeros((rows if short else 0, key_width(size)), np.uint16)
     clear, label = np.zeros(wanted, np.int64), task.y[task.pool]
     for first in range(0, wanted, RUN):
         some = np.ascontiguousarray(distance[:, first : min(first + RUN, size)].T)
         for t, order in enumerate(some.argsort(axis=1)):
-            clear[first + t] = _mark_ties(some[t], order, label, near[first + t])
-    return Table(slot, distance, near, clear, np.zeros((0, 0), np.uint16), own, owner)
+            clear[first + t] = _mark_ties(
+                some[t], order, label, bits, near[first + t], keys[:, first + t]
+            )
+    return Table(slot, distance, near, keys.ravel(), clear, np.zeros((0, 0), np.uint16), own, owner)
 
 
 @kernel(borrow=True)
@@ -232,15 +247,11 @@ def _label_columns(task, columns, table, order, n, position, best, label, room):
             _keep_nearest(found, task.y[row], best, label)
 
 
-@kernel(borrow=True)
-def _fresh_cell(task, columns, table, n, repetition, best, label, confusion, places, room, out):
-    order, position = places
-    draw(task, n, repetition, order)
+@kernel(glue=True)
+def _count_labels(task, columns, table, order, n, position, best, label, confusion, room):
+    """Count all columns by the class of their nearest row of a draw, one column after the other."""
     _place(task, table, order, n, position)
     _label_columns(task, columns, table, order, n, position, best, label, room)
-    for i in range(len(confusion)):
-        for c in range(confusion.shape[1]):
-            confusion[i, c] = 0
     for t in range(len(label)):
         confusion[table.owner[t], label[t]] += 1
     if columns.varying:
@@ -249,13 +260,28 @@ def _fresh_cell(task, columns, table, n, repetition, best, label, confusion, pla
             if position[slot] == i + 1:
                 t = table.own[order[i]]
                 confusion[table.owner[t], label[t]] -= 1
-    _score_sets(confusion, len(columns.lo), out)
     for i in range(n):
         position[table.slot[order[i]]] = 0
 
 
 @kernel(borrow=True)
-def _run(task, columns, table, best, label, confusion, places, room, out):
+def _fresh_cell(
+    task, columns, table, n, repetition, best, label, confusion, places, parts, room, out
+):
+    order, position = places
+    draw(task, n, repetition, order)
+    for i in range(len(confusion)):
+        for c in range(confusion.shape[1]):
+            confusion[i, c] = 0
+    if len(table.keys) > 0 and n <= FEW:
+        count_by_key(task, columns, table, order[:n], parts, confusion)
+    else:
+        _count_labels(task, columns, table, order, n, position, best, label, confusion, room)
+    _score_sets(confusion, len(columns.lo), out)
+
+
+@kernel(borrow=True)
+def _run(task, columns, table, best, label, confusion, places, parts, room, out):
     for r in range(task.stop - task.first):
         if task.sampling == ADDITIVE:
             order = places[0]
@@ -274,6 +300,7 @@ def _run(task, columns, table, best, label, confusion, places, room, out):
                 label,
                 confusion,
                 places,
+                parts,
                 room,
                 out[i, r],
             )
@@ -296,4 +323,5 @@ def nearest_block(task: Task, columns: Columns, table: Table, out: np.ndarray) -
     confusion = np.empty((columns.lo.size, task.classes), np.int64)
     best, room = np.empty(whole_lanes(size)), np.zeros(whole_lanes(size))
     label = np.empty(size, np.int64)
-    _run(task, columns, table, best, label, confusion, places, room, out)
+    parts = parts_of(table.owner, int(task.sizes[-1]))
+    _run(task, columns, table, best, label, confusion, places, parts, room, out)

@@ -44,7 +44,8 @@ def _table(snapshot: Snapshot, task: Task, columns: Columns, *, lists: bool) -> 
         found = table_of(task._replace(sampling=RANDOM) if lists else task, columns)
         if lists:
             nothing = np.empty((0, len(columns.rows)))
-            found = found._replace(distance=nothing, place=places_of(found))
+            keys = np.empty(0, np.uint16)
+            found = found._replace(distance=nothing, keys=keys, place=places_of(found))
         _last[key] = found
     return found
 
