@@ -71,6 +71,19 @@ def test_linear_models_are_the_optimum(drawn):
                 assert relative(column, right) < 1e-6, (data.name, model, len(train))
 
 
+@pytest.mark.parametrize("drawn", ["1063"], indirect=True)
+def test_a_tiny_ridge_on_nearly_dependent_features(drawn):
+    """What is left of the gradient is mostly rounding, unless it is summed with more digits."""
+    data, _ = drawn
+    penalty = np.append(np.full(data.features, 1e-7), 0)
+    for seed in range(8, 8 + counts(4, 10)):
+        rows = np.random.default_rng(seed).integers(0, data.rows, 113)
+        X, y = data.X[rows], data.y[rows]
+        optimum = oracle.minimise(X, np.where(y == 1, 1.0, -1.0), oracle.logistic, penalty)
+        right = X @ optimum[:-1] + optimum[-1]
+        assert relative(decisions(LREG(ridge=1e-7).fit(X, y), X)[:, 0], right) < 1e-5, seed
+
+
 @pytest.mark.parametrize("C", [1e-8, 1.0, 1e4])
 def test_kernel_machines_meet_the_optimality_conditions(drawn, C):
     data, cells = drawn

@@ -79,21 +79,39 @@ class _Linear(OneVsRest):
     def _minimise(
         self, design: np.ndarray, sign: np.ndarray, weight: np.ndarray, penalty: np.ndarray
     ) -> np.ndarray:
-        """Return weights and intercept of one binary problem."""
+        """Return weights and intercept of one binary problem.
+
+        Near the optimum of rows that are nearly dependent, rounding of the gradient is most of what
+        is left of it: there it comes from the rows in extended precision.
+        """
         signed = sign[:, None] * design
-        solution = np.zeros(design.shape[1])
-        loss, slope, curvature = self._loss(signed @ solution)
-        objective = float(weight @ loss)
+        rows, solution = signed, np.zeros(design.shape[1])
+
+        def objective_at(solution: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+            loss, slope, curvature = self._loss(rows @ solution)
+            found = weight @ loss + penalty @ (solution * solution) / 2
+            return float(found), weight * slope, np.asarray(weight * curvature, float)
+
+        objective, slope, curvature = objective_at(solution)
+        last = np.inf
         for _ in range(MOST_STEPS):
-            gradient = signed.T @ (weight * slope) + penalty * solution
-            step, decrement = _newton_step(signed, weight * curvature, penalty, gradient)
-            if decrement <= GAIN_LEFT * objective:
-                return solution + step
+            gradient = np.asarray(rows.T @ slope + penalty * solution, float)
+            step, decrement = _newton_step(signed, curvature, penalty, gradient)
+            extended = rows is not signed
+            # Steps this near square what is left of the gradient, unless there are no more digits.
+            exhausted = extended and last / 2 < decrement <= SAME * objective
+            if decrement <= GAIN_LEFT * objective or exhausted:
+                return np.asarray(solution + step, float)
+            if decrement <= NEAR * objective and not extended:
+                rows, solution = signed.astype(np.longdouble), solution.astype(np.longdouble)
+                objective, slope, curvature = objective_at(solution)
+                last = np.inf
+                continue
+            last = decrement
             size = 1.0
             while True:
                 candidate = solution + size * step
-                loss, slope, curvature = self._loss(signed @ candidate)
-                found = float(weight @ loss + penalty @ (candidate * candidate) / 2)
+                found, slope, curvature = objective_at(candidate)
                 near = decrement <= NEAR * objective and found <= (1 + SAME) * objective
                 enough = found <= objective - SUFFICIENT_DECREASE * size * decrement
                 if near or enough or size < 1e-12:
