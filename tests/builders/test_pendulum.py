@@ -106,11 +106,13 @@ def test_the_first_episode_is_that_of_plain_arithmetic(algorithm):
     expected, spread = np.empty(len(trials)), np.empty(len(trials))
     for t in trials:
         key, starts, noise = replayed(algorithm, t, 1)
-        expected[t] = by_oracle(algorithm, t, 1, exact=False, random=(key, starts, noise)).returns[
-            0
-        ]
-        nudged = key, np.nextafter(starts, np.inf), noise
-        spread[t] = by_oracle(algorithm, t, 1, exact=False, random=nudged).returns[0] - expected[t]
+
+        def first_return(starts, t=t, key=key, noise=noise):
+            random = key, starts, noise
+            return by_oracle(algorithm, t, 1, exact=False, random=random).returns[0]
+
+        expected[t] = first_return(starts)
+        spread[t] = first_return(np.nextafter(starts, np.inf)) - expected[t]
     assert (abs(found - expected) <= 1e-9 * abs(expected) + 20 * abs(spread)).all()
     assert np.count_nonzero(abs(spread) > 1e-12 * abs(expected)) <= 1
 
