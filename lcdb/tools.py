@@ -25,7 +25,7 @@ def _tool(name: str) -> Any:
 def replay(*args: Any, **kwargs: Any) -> Any:
     """Compute one cell again, alone: rows, fitted reference estimator, scores beside the stored.
 
-    The arguments are those of `lcdb_builders.replay.replay`: an open database, then dataset,
-    learner, sampling, split, n and repetition.
+    The arguments are those of `lcdb_builders.reference.replay.replay`: an open database, then
+    dataset, learner, sampling, split, n and repetition.
     """
     return _tool("replay")(*args, **kwargs)

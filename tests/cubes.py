@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import DRAWS, Block, Unit, canonical_json
 from lcdb_builders.storage.contents import Contents
 from lcdb_builders.storage.cube import CubeWriter, slice_digest, unit_digest, unit_variables
-from lcdb_builders.unit import DRAWS, Block, Unit, canonical_json
 
 from lcdb.schema import METRICS
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from lcdb_builders.kernels.layout import draw
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block, Unit, canonical_json
+from lcdb_builders.kernels.core.sets import draw
 from lcdb_builders.learners.batch import columns_of, task_of
 from lcdb_builders.reference.metrics import cell_scores
 from lcdb_builders.reference.onevsrest import log_sigmoid
-from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.sources.arff import read_arff
 from lcdb_builders.sources.catalog import expected
 from lcdb_builders.sources.convert import to_snapshot
-from lcdb_builders.unit import Block, Unit, canonical_json
 from oracles.metrics import area_bounds
 
 SAMPLINGS = ("additive", "random", "bootstrap")

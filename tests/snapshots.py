@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.sources.arff import read_arff
 from lcdb_builders.sources.catalog import expected
 from lcdb_builders.sources.convert import to_snapshot

@@ -84,7 +84,7 @@ def third_party(names: set[str]) -> set[str]:
 
 
 def test_the_walk_sees_imports_where_they_are():
-    assert "lcdb.database" in MODULES and "lcdb_builders.kernels.streams" in MODULES
+    assert "lcdb.database" in MODULES and "lcdb_builders.kernels.core.rng" in MODULES
     assert {"xarray", "lcdb.cubefile"} <= imports("lcdb.database", deep=False)
     assert "pandas" not in imports("lcdb.database", deep=False)
     assert "pandas" in imports("lcdb.database")
@@ -167,7 +167,7 @@ def writes(name: str) -> list[str]:
 MAY_WRITE = {
     "lcdb_builders.storage.disk": "the one place",
     "lcdb_builders.storage.cube": "into a file object that disk.py gave",
-    "lcdb_builders.kernels.jit": "compiled kernels, in the user's cache",
+    "lcdb_builders.kernels.core.jit": "compiled kernels, in the user's cache",
     "lcdb_builders.run.child": "a pipe to the process that started it",
     "lcdb_builders.sources.cache": "locks in the user's cache",
     "lcdb_builders.sources.openml_child": "the folder in which its parent waits for an answer",

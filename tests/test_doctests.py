@@ -24,4 +24,4 @@ def test_examples(name):
 
 def test_examples_are_found():
     found = {name for name in MODULES if any(t.examples for t in FINDER.find(import_module(name)))}
-    assert {"lcdb.database", "lcdb.errors", "lcdb_builders.unit"} <= found
+    assert {"lcdb.database", "lcdb.errors", "lcdb_builders.domain.unit"} <= found

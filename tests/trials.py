@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from lcdb_builders.part import Part
+from lcdb_builders.domain.part import Part
+from lcdb_builders.domain.unit import canonical_json
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal, Lengths
 from lcdb_builders.storage.pack import Packed, pack
 from lcdb_builders.storage.parts import Target
-from lcdb_builders.unit import canonical_json
 
 __all__ = ["EPISODES", "build", "compute", "toy_parts", "toy_trials"]
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from lcdb_builders.agreement import allowed, score_tolerance
-from lcdb_builders.cells import answer_cell, fit_cell, training_rows
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block, Unit, canonical_json
 from lcdb_builders.learners.base import Learner
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.tuning import CHOSEN, ONE_CLASS_FIT, TIE, TuningRule, validation_rows
-from lcdb_builders.unit import Block, Unit, canonical_json
+from lcdb_builders.reference.agreement import allowed, score_tolerance
+from lcdb_builders.reference.cell import answer_cell, fit_cell, training_rows
+from lcdb_builders.reference.tuning import CHOSEN, ONE_CLASS_FIT, TIE, TuningRule, validation_rows
 
 from lcdb.schema import METRICS
 

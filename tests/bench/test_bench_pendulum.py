@@ -11,7 +11,7 @@ import time
 
 import pytest
 from counts import counts
-from lcdb_builders import pendulum
+from lcdb_builders.experiments import pendulum
 
 LIFETIMES, EPISODES = counts(8, 80), counts(1, 20)
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from counts import counts
 from cubes import toy_units, write_cube
-from lcdb_builders.unit import DRAWS
+from lcdb_builders.domain.unit import DRAWS
 from plausible import plausible_scores, snapshot_of
 
 import lcdb

@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from lcdb_builders import snapshot as store
 from lcdb_builders import sources
+from lcdb_builders.domain import snapshot as store
 from lcdb_builders.sources.bundled import bundled
 from openml_server import OpenMLServer, Served
 

@@ -91,7 +91,7 @@ from lcdb_builders.learners import registry
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.run.compiling import make_ready, plan_kinds
-from lcdb_builders.unit import Block
+from lcdb_builders.domain.unit import Block
 plan = load_plan({{"datasets": [61], "learners": ["NNC"], "samplings": ["random"],
                    "splits": ["varying"], "sizes": [50]}})
 make_ready(plan_kinds(plan))
@@ -108,7 +108,7 @@ print(scores["accuracy"].mean(), scores["brier"].mean())
 
     accuracy, brier = scores()
     assert scores() == [accuracy, brier]
-    helper = root / "lcdb_builders" / "kernels" / "metrics.py"
+    helper = root / "lcdb_builders" / "kernels" / "scores" / "metrics.py"
     text = helper.read_text()
     old = "wrong * (1.0 if classes == 2 else 2.0) / rows"
     assert text.count(old) == 1
@@ -136,7 +136,7 @@ print(all(marked), any(marked), all(compiling._is_marked(kind) for kind in kinds
 
     assert marked() == ["False", "False", "True"]
     assert marked() == ["True", "True", "True"]
-    os.utime(root / "lcdb_builders" / "kernels" / "neighbours.py", (1, 1))
+    os.utime(root / "lcdb_builders" / "kernels" / "neighbours" / "block.py", (1, 1))
     assert marked() == ["False", "False", "True"]
 
 

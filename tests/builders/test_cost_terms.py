@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 from lcdb_builders.bench.terms import CANDIDATES, fit, mean_terms
+from lcdb_builders.domain.sampling import Draws
+from lcdb_builders.domain.unit import DRAWS
 from lcdb_builders.planning.cost import KERNEL, TUNED, TUNED_TERMS, cell_seconds, term_values
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
-from lcdb_builders.sampling import Draws
 from lcdb_builders.sources import expected
-from lcdb_builders.unit import DRAWS
 
 from lcdb.schema import LEARNERS
 

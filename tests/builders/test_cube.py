@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from cubes import toy_scores, toy_snapshot, toy_units, write_cube
+from lcdb_builders.domain.unit import DRAWS
 from lcdb_builders.storage.contents import Contents
 from lcdb_builders.storage.cube import (
     read_contents,
@@ -21,7 +22,6 @@ from lcdb_builders.storage.cube import (
     unit_digest,
     unit_variables,
 )
-from lcdb_builders.unit import DRAWS
 
 from lcdb.errors import PlanError
 from lcdb.schema import (

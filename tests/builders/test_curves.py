@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from counts import counts
-from lcdb_builders.cells import fit_cell, score_cell, training_rows, weighted_rows
-from lcdb_builders.curves import draws_block, reference_block
+from lcdb_builders.domain.unit import DRAWS, Block, Unit, canonical_json
 from lcdb_builders.learners import registry
+from lcdb_builders.reference.block import draws_block, reference_block
+from lcdb_builders.reference.cell import fit_cell, score_cell, training_rows, weighted_rows
 from lcdb_builders.sources.bundled import bundled
-from lcdb_builders.unit import DRAWS, Block, Unit, canonical_json
 from oracles import sampling as oracle
 from oracles import tuning as tuning_oracle
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis

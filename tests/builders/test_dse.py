@@ -9,12 +9,12 @@ import time
 
 import numpy as np
 import pytest
-from lcdb_builders.dse import maker
-from lcdb_builders.dse import tasks as dse_tasks
-from lcdb_builders.dse.build import SEED, build_dse, obtain, parts
-from lcdb_builders.dse.learners import LEARNERS
-from lcdb_builders.dse.tasks import draw
-from lcdb_builders.streams import stream, stream_key
+from lcdb_builders.domain.streams import stream, stream_key
+from lcdb_builders.experiments.dse import maker
+from lcdb_builders.experiments.dse import tasks as dse_tasks
+from lcdb_builders.experiments.dse.build import SEED, build_dse, obtain, parts
+from lcdb_builders.experiments.dse.learners import LEARNERS
+from lcdb_builders.experiments.dse.tasks import draw
 from oracles.dse import plain_trial
 
 import lcdb
@@ -44,7 +44,7 @@ def test_a_trial_is_a_pure_function_of_part_and_number(learner):
 @pytest.mark.parametrize("mode", ["random", "tuned"])
 def test_trials_equal_a_plain_loop(mode, monkeypatch):
     """The oracle draws, splits, cross-validates and scores by itself; streams are handed to it."""
-    monkeypatch.setattr("lcdb_builders.dse.build.CONFIGURATIONS", 6)
+    monkeypatch.setattr("lcdb_builders.experiments.dse.build.CONFIGURATIONS", 6)
     part = part_of("kNN", "linear", mode)
     found = maker.trials(part, range(2), None)
     data = stream_key(part.seed, "", "dse data", "linear")
@@ -129,7 +129,7 @@ def test_tasks_are_standardised_and_split(tmp_path):
 def test_faces_come_from_scikit_learn_or_are_missing(tmp_path, monkeypatch):
     asked = []
     with monkeypatch.context() as patched:
-        spy = "lcdb_builders.dse.build.build_trials"
+        spy = "lcdb_builders.experiments.dse.build.build_trials"
         patched.setattr(spy, lambda parts, *_, **__: asked.extend(parts))
         options = {**SMALL, "tasks": ["moons", "faces"], "data_home": tmp_path / "nothing"}
         _, missing = build_dse(tmp_path / "db", **options)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from cubes import block_scores, toy_snapshot, toy_units
 from e2e.chaos.fork import Forked
+from lcdb_builders.domain.unit import Block
 from lcdb_builders.storage import lease as leases
 from lcdb_builders.storage.blockfile import BlockFile
 from lcdb_builders.storage.environment import environment
@@ -18,7 +19,6 @@ from lcdb_builders.storage.journal import Journal, Lengths
 from lcdb_builders.storage.layout import Coverage
 from lcdb_builders.storage.lease import Lease, locked
 from lcdb_builders.storage.records import decode_record, encode_record
-from lcdb_builders.unit import Block
 
 from lcdb.errors import DamagedError, DeterminismError, PlanError, SchemaError
 

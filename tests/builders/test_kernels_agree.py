@@ -2,7 +2,7 @@
 
 A kernel's block is compared with the metrics of the reference fitted to the same rows. What a
 tolerance of scores means for a metric is worked out from the reference's own scores of that cell
-(`lcdb_builders.agreement`): only labels and pairs that are so close may differ.
+(`lcdb_builders.reference.agreement`): only labels and pairs that are so close may differ.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 from counts import counts
-from lcdb_builders.agreement import allowed
-from lcdb_builders.cells import answer_cell, fit_cell, training_rows
+from lcdb_builders.domain.unit import Block, Unit, canonical_json
 from lcdb_builders.learners import registry
-from lcdb_builders.unit import Block, Unit, canonical_json
+from lcdb_builders.reference.agreement import allowed
+from lcdb_builders.reference.cell import answer_cell, fit_cell, training_rows
 from snapshots import GENERATED, REAL, generated, real
 
 from lcdb.schema import METRICS, SAMPLINGS

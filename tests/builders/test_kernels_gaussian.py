@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from counts import counts
-from lcdb_builders.kernels import gaussian, moments, triangles
-from lcdb_builders.kernels.layout import Task, weigh
+from lcdb_builders.kernels.core.sets import Task, weigh
+from lcdb_builders.kernels.gaussian import model as gaussian
+from lcdb_builders.kernels.gaussian import moments
+from lcdb_builders.kernels.gaussian import qr as triangles
 from lcdb_builders.reference import gaussian as reference
 from snapshots import GENERATED, REAL, generated, real
 

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import lcdb_builders
 import pytest
-from lcdb_builders.kernels import jit
+from lcdb_builders.kernels.core import jit
 
 BOOTSTRAP = """
 import numpy as np, sys, time
 import lcdb_builders
 assert lcdb_builders.__file__.startswith({root!r}), lcdb_builders.__file__
-from lcdb_builders.kernels import jit, streams
+from lcdb_builders.kernels.core import jit, rng
 out = np.empty(5, np.int64)
-streams.bootstrap_into(np.uint64(1), np.uint64(2), 5, 0, 0, 1000, out)
-hits = sum(streams.bootstrap_into.stats.cache_hits.values()) if {stats} else 0
+rng.bootstrap_into(np.uint64(1), np.uint64(2), 5, 0, 0, 1000, out)
+hits = sum(rng.bootstrap_into.stats.cache_hits.values()) if {stats} else 0
 print(*out, hits, jit.cache_folder().name)
 """
 
@@ -50,7 +50,7 @@ def test_an_edit_in_a_helper_is_seen(copied, tmp_path):
     before, hits, folder = run(copied, cache)
     assert hits == 0
     assert run(copied, cache) == (before, 1, folder)
-    helper = copied / "lcdb_builders" / "kernels" / "streams.py"
+    helper = copied / "lcdb_builders" / "kernels" / "core" / "rng.py"
     text = helper.read_text()
     old = "return np.int64(_multiply_wide(word, np.uint64(m))[0])"
     assert text.count(old) == 1
@@ -69,9 +69,9 @@ def test_an_unwritable_cache_is_done_without(copied, tmp_path):
     blocked.write_text("in the way")
     root = str(copied)
     script = (
-        "from lcdb_builders.kernels import jit, streams\n"
+        "from lcdb_builders.kernels.core import jit, rng\n"
         "assert jit.cache_folder() is None\n"
-        "print(streams.below.py_func.__name__)"
+        "print(rng.below.py_func.__name__)"
     )
     variables = {**os.environ, "PYTHONPATH": root, "LCDB_CACHE": str(blocked)}
     done = subprocess.run(
@@ -90,10 +90,10 @@ def test_two_signatures_saved_at_once_both_survive(copied, tmp_path):
     cache = tmp_path / "cache"
     script = """
 import sys, numpy as np
-from lcdb_builders.kernels import streams
+from lcdb_builders.kernels.core import rng
 out = np.arange(6, dtype={dtype!r})
-streams.permute_head(np.uint64(1), np.uint64(2), 0, 0, 0, out, 6)
-print(*out.astype(int), sum(streams.permute_head.stats.cache_hits.values()))
+rng.permute_head(np.uint64(1), np.uint64(2), 0, 0, 0, out, 6)
+print(*out.astype(int), sum(rng.permute_head.stats.cache_hits.values()))
 """
     variables = {**os.environ, "PYTHONPATH": str(copied), "LCDB_CACHE": str(cache)}
     kinds = ["int64", "int32", "float64", "float32"]

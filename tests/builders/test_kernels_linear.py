@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from counts import counts
-from lcdb_builders.kernels.layout import draw
+from lcdb_builders.kernels.core.sets import draw
 from lcdb_builders.learners.batch import task_of
 from lcdb_builders.learners.linear import LREG, LSVC
 from onevsrest import (

@@ -9,7 +9,9 @@ import pytest
 from counts import counts
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from lcdb_builders.kernels import elementary, metrics, ranking
+from lcdb_builders.kernels.core import elementary
+from lcdb_builders.kernels.scores import auc as ranking
+from lcdb_builders.kernels.scores import metrics
 from lcdb_builders.reference.metrics import cell_scores
 from numba import njit
 from oracles import metrics as oracle

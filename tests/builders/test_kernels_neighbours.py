@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lcdb_builders.kernels import neighbours
-from lcdb_builders.kernels.layout import BOOTSTRAP, RANDOM, Task, all_columns, constant_columns
-from lcdb_builders.kernels.metrics import room, score_probabilities
-from lcdb_builders.kernels.neighbour_few import count_few, few_of, places_of, tally_few
-from lcdb_builders.kernels.neighbour_tally import forget, score_tally, tally_of, tally_row
-from lcdb_builders.kernels.neighbour_tuned import carries, neighbours_tuned
-from lcdb_builders.kernels.neighbour_votes import votes_block
-from lcdb_builders.kernels.neighbours import nearest_block, table_of
-from lcdb_builders.kernels.tuning import Tuned, Tuning
+from lcdb_builders.domain.unit import Block
+from lcdb_builders.kernels.core.holdout import Tuned, Tuning
+from lcdb_builders.kernels.core.sets import BOOTSTRAP, RANDOM, Task, all_columns, constant_columns
+from lcdb_builders.kernels.neighbours import block as neighbours
+from lcdb_builders.kernels.neighbours.block import nearest_block, table_of
+from lcdb_builders.kernels.neighbours.few_rows import count_few, few_of, places_of, tally_few
+from lcdb_builders.kernels.neighbours.tuned import carries, neighbours_tuned
+from lcdb_builders.kernels.neighbours.vote_histogram import forget, score_tally, tally_of, tally_row
+from lcdb_builders.kernels.neighbours.votes import votes_block
+from lcdb_builders.kernels.scores.metrics import room, score_probabilities
 from lcdb_builders.learners import neighbours as learner_module
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.batch import task_of
-from lcdb_builders.unit import Block
 from snapshots import generated
 from tuned import tuned_unit
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from counts import counts
-from lcdb_builders.kernels.newton import Problem
-from lcdb_builders.kernels.orthogonal import HINGE, LOGISTIC, orthogonal_newton
-from lcdb_builders.kernels.scaling import hinge_root, logistic_root, penalty_of, scaled
+from lcdb_builders.kernels.linear.coordinates import hinge_root, logistic_root, penalty_of, scaled
+from lcdb_builders.kernels.linear.newton import Problem
+from lcdb_builders.kernels.linear.qr_fallback import HINGE, LOGISTIC, orthogonal_newton
 from lcdb_builders.learners.linear import LREG, LSVC
 from onevsrest import block_of, cells, dataset, fitted
 from oracles import linear as oracle

@@ -16,9 +16,9 @@ import sys
 
 sys.path[:0] = {paths!r}
 import numpy as np
-from lcdb_builders.kernels import jit
+from lcdb_builders.kernels.core import jit
 from lcdb_builders.learners import registry
-from lcdb_builders.unit import Block, Unit, canonical_json
+from lcdb_builders.domain.unit import Block, Unit, canonical_json
 from snapshots import generated
 
 found = []

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from counts import counts
-from lcdb_builders.kernels.gram import gaussian_gram
+from lcdb_builders.kernels.svm.gram import gaussian_gram
 from lcdb_builders.learners.svm import GSVC
 from lcdb_builders.reference.svm import dataset_gamma
 from onevsrest import (
@@ -193,7 +193,7 @@ def test_plain_python_gives_the_same_numbers():
 
 LIMITED = """
 from builders.test_kernels_svm import small_blocks
-from lcdb_builders.kernels import nearby
+from lcdb_builders.kernels.svm import working_set as nearby
 nearby.MOST_ROUNDS = 1
 try:
     for values in small_blocks():

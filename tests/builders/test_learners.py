@@ -7,13 +7,13 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
-from lcdb_builders.curves import reference_block
+from lcdb_builders.domain.streams import stream_key
+from lcdb_builders.domain.unit import Block, Unit, canonical_json
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.learners.generic import GenericLearner
+from lcdb_builders.reference.block import reference_block
 from lcdb_builders.sources.bundled import bundled
-from lcdb_builders.streams import stream_key
-from lcdb_builders.unit import Block, Unit, canonical_json
 
 from lcdb.errors import CellError, ImportRefusedError, LabelError, PlanError
 from lcdb.schema import LEARNERS, METRICS

@@ -15,12 +15,12 @@ from counts import counts
 from cubes import block_scores, toy_scores, toy_snapshot, toy_units, write_cube
 from e2e.chaos.fork import Forked, outcome
 from e2e.chaos.memory import in_memory
+from lcdb_builders.domain.unit import DRAWS, Block
 from lcdb_builders.storage.cube import read_contents, read_values, unit_variables
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal, Lengths
 from lcdb_builders.storage.manifest import Manifest
 from lcdb_builders.storage.pack import pack
-from lcdb_builders.unit import DRAWS, Block
 
 from lcdb.errors import DeterminismError, PlanError
 

@@ -10,12 +10,12 @@ import sys
 import numpy as np
 import pytest
 from counts import counts
-from lcdb_builders import pendulum
+from lcdb_builders.domain.streams import stream, stream_key
+from lcdb_builders.experiments import pendulum
 from lcdb_builders.kernels.pendulum import functions
 from lcdb_builders.kernels.pendulum.actor_critic import actor_critic
 from lcdb_builders.kernels.pendulum.noise import normals_into, starting_angle
 from lcdb_builders.kernels.pendulum.ppo import ppo
-from lcdb_builders.streams import stream, stream_key
 from oracles import pendulum as oracle
 
 from lcdb.errors import LabelError, PlanError

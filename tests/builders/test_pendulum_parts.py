@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lcdb_builders import pendulum
-from lcdb_builders.experiment import trials_of
-from lcdb_builders.part import Part
-from lcdb_builders.pendulum import maker
-from lcdb_builders.pendulum.build import selection
-from lcdb_builders.pendulum.parts import (
+from lcdb_builders.domain.part import Part
+from lcdb_builders.experiments import pendulum
+from lcdb_builders.experiments.pendulum import maker
+from lcdb_builders.experiments.pendulum.build import selection
+from lcdb_builders.experiments.pendulum.parts import (
     LABELS,
     PERCENTILES,
     parts,
     rerun_parts,
     selected_trials,
 )
+from lcdb_builders.experiments.protocol import trials_of
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal, Lengths
 from lcdb_builders.storage.pack import pack

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lcdb_builders.domain.unit import DRAWS
 from lcdb_builders.planning.plan import load_plan, shipped_plans
 from lcdb_builders.planning.sizes import grid_values, training_sizes
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.sources import FileSource, expected
-from lcdb_builders.unit import DRAWS
 
 from lcdb.errors import LCDBError, NotFoundError, PlanError
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from counts import counts
+from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.reference.gaussian import LDC, QDC
 from lcdb_builders.reference.linear import LREG, LSVC
 from lcdb_builders.reference.svm import GSVC, dataset_gamma, kkt_tolerance
-from lcdb_builders.sampling import Draws
 from lcdb_builders.sources.arff import read_arff
 from lcdb_builders.sources.catalog import expected
 from lcdb_builders.sources.convert import to_snapshot

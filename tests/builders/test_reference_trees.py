@@ -9,11 +9,11 @@ import pytest
 from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lcdb_builders.domain.streams import stream_key
 from lcdb_builders.learners import registry
 from lcdb_builders.reference import boosting, trees
 from lcdb_builders.reference.metrics import cell_scores
 from lcdb_builders.reference.randomness import CellStream, bootstrap_counts, feature_order
-from lcdb_builders.streams import stream_key
 from oracles import trees as oracle
 from scipy import stats
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier

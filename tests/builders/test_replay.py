@@ -10,21 +10,21 @@ import h5py
 import numpy as np
 import pytest
 from counts import counts
-from lcdb_builders import snapshot as snapshots
-from lcdb_builders.agreement import allowed
-from lcdb_builders.cells import Answers
-from lcdb_builders.curves import draws_block
+from lcdb_builders.domain import snapshot as snapshots
+from lcdb_builders.domain.unit import DRAWS, Block
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.gaussian import LDC
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
-from lcdb_builders.replay import recompute_cells, replay
+from lcdb_builders.reference.agreement import allowed
+from lcdb_builders.reference.block import draws_block
+from lcdb_builders.reference.cell import Answers
+from lcdb_builders.reference.replay import recompute_cells, replay
 from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.storage.blocks import Blocks
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.layout import Lengths
 from lcdb_builders.storage.pack import pack
-from lcdb_builders.unit import DRAWS, Block
 
 import lcdb
 from lcdb.cli import main
@@ -160,7 +160,7 @@ def test_another_implementation_need_not_have_the_same_bits(database, monkeypatc
 
 
 def test_another_machine_need_not_have_the_same_bits(database, monkeypatch):
-    from lcdb_builders import replay as module
+    from lcdb_builders.reference import replay as module
 
     monkeypatch.setattr(module, "environment", lambda: {**environment(), "cpu": "another"})
     assert not replay(database, 61, "LDC", "random", "fixed", 40, 1).expects_same_bits

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lcdb_builders.domain.unit import Block, Unit
 from lcdb_builders.planning import cost
 from lcdb_builders.planning.cost import (
     block_lengths,
@@ -28,7 +29,6 @@ from lcdb_builders.run.progress import Bar, Lines
 from lcdb_builders.run.signals import stop_on_signals
 from lcdb_builders.sources import expected
 from lcdb_builders.storage.layout import Coverage
-from lcdb_builders.unit import Block, Unit
 
 from lcdb.errors import InterruptedBuildError
 

@@ -9,8 +9,8 @@ import pytest
 from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lcdb_builders.sampling import Draws, largest_size
-from lcdb_builders.streams import stream, stream_key
+from lcdb_builders.domain.sampling import Draws, largest_size
+from lcdb_builders.domain.streams import stream, stream_key
 from oracles import sampling as oracle
 from scipy import stats
 

@@ -15,8 +15,8 @@ import pytest
 from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lcdb_builders import snapshot as store
-from lcdb_builders.snapshot import Snapshot, canonical_sha256
+from lcdb_builders.domain import snapshot as store
+from lcdb_builders.domain.snapshot import Snapshot, canonical_sha256
 from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.storage import disk
 

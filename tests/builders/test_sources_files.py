@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from counts import counts
 from frames import written
-from lcdb_builders import snapshot as store
+from lcdb_builders.domain import snapshot as store
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.sources import FileSource
 from lcdb_builders.sources.files import check_id

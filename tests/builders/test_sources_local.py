@@ -7,8 +7,8 @@ import shutil
 import pandas as pd
 import pytest
 from frames import written
-from lcdb_builders import snapshot as store
 from lcdb_builders import sources
+from lcdb_builders.domain import snapshot as store
 
 from lcdb.errors import DatasetError, NotFoundError
 

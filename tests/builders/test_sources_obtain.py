@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lcdb_builders import snapshot as store
 from lcdb_builders import sources
+from lcdb_builders.domain import snapshot as store
 from lcdb_builders.sources import FileSource, OpenML
 from lcdb_builders.sources.bundled import bundled
 from openml_server import OpenMLServer, Served, copies

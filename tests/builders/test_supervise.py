@@ -8,14 +8,14 @@ import time
 
 import psutil
 import pytest
-from lcdb_builders import snapshot as snapshots
 from lcdb_builders import sources
+from lcdb_builders.domain import snapshot as snapshots
+from lcdb_builders.domain.unit import DRAWS, Block
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.run.supervise import Child, child_environment
 from lcdb_builders.run.tasks import block_to_json
 from lcdb_builders.storage.blocks import Blocks
-from lcdb_builders.unit import DRAWS, Block
 
 
 @pytest.fixture

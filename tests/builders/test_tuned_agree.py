@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 from counts import FULL, counts
+from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
-from lcdb_builders.unit import Block
 from snapshots import GENERATED, REAL, generated, real
 from tuned import Compared, compare_tuned, tuned_unit
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.sources import expected
 from lcdb_builders.sources.bundled import bundled
-from lcdb_builders.unit import Block
 from oracles.metrics import from_probabilities
 from oracles.sampling import cell
 from oracles.tuning import held_out, winner

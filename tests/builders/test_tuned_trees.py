@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from counts import FULL, counts
+from lcdb_builders.domain.unit import Block, Unit, canonical_json
 from lcdb_builders.learners import registry
-from lcdb_builders.unit import Block, Unit, canonical_json
 from snapshots import generated
 from tuned import SEED, Compared, compare_tuned, tuned_unit
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cubes import block_scores, toy_snapshot, toy_units
-from lcdb_builders import snapshot as snapshots
+from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
@@ -100,9 +100,9 @@ def test_a_negative_number_of_cells_is_wrong_use(database, capsys):
 
 def test_recomputed_cells_are_held_against_what_is_stored(tmp_path, capsys):
     """A real unit, computed by the reference: right as it is, wrong once its numbers are others."""
-    from lcdb_builders.curves import draws_block
     from lcdb_builders.planning.plan import load_plan
     from lcdb_builders.planning.units import plan_learners, units
+    from lcdb_builders.reference.block import draws_block
 
     draw = np.random.default_rng(0)
     X = draw.normal(size=(30, 2))

@@ -16,14 +16,14 @@ from cubes import toy_scores
 from e2e.chaos.fork import Forked
 from e2e.chaos.memory import in_memory
 from e2e.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, compute
-from lcdb_builders import snapshot
+from lcdb_builders.domain import snapshot
+from lcdb_builders.domain.unit import Unit
 from lcdb_builders.storage.contents import Contents
 from lcdb_builders.storage.cube import read_values, unit_variables
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.manifest import cube_path
 from lcdb_builders.storage.pack import pack
 from lcdb_builders.storage.repair import verify
-from lcdb_builders.unit import Unit
 
 PACKED = [unit for unit in UNITS if unit.learner != LEARNERS[-1]]
 CONTENTS = Contents.of(SNAPSHOT, PACKED, REPETITIONS)

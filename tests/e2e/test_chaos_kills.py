@@ -11,12 +11,12 @@ from counts import counts
 from e2e.chaos.fork import Forked
 from e2e.chaos.kills import kill_and_restart
 from e2e.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, build, compute, start
+from lcdb_builders.domain.unit import DRAWS
 from lcdb_builders.storage import disk, lease
 from lcdb_builders.storage.lease import locked
 from lcdb_builders.storage.manifest import believed
 from lcdb_builders.storage.pack import pack
 from lcdb_builders.storage.repair import verify
-from lcdb_builders.unit import DRAWS
 
 KILLS = counts(15, 200)
 KILLS_PER_BUILD = 8

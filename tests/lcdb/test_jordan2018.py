@@ -7,7 +7,7 @@ from dataclasses import replace
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from lcdb_builders.part import Part
+from lcdb_builders.domain.part import Part
 from oracles.risk import cvar_upper
 from trials import build, toy_parts
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from counts import counts
+from lcdb_builders.domain.unit import DRAWS
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.storage.contents import Contents
 from lcdb_builders.storage.repair import verify
-from lcdb_builders.unit import DRAWS
 from oracles.sampling import cell
 
 import lcdb

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from lcdb_builders.bench.cases import Effort, strata
-from lcdb_builders.sampling import largest_size
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain.sampling import largest_size
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Unit
 from lcdb_builders.threads import one_thread
-from lcdb_builders.unit import Unit
 
 __all__ = ["VARIANTS", "Baseline", "baseline_micros", "lean_scores", "usual_scores"]
 

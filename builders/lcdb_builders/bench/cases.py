@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from lcdb_builders.domain.sampling import largest_size
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import DRAWS, Unit
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.planning.plan import Plan, load_plan
 from lcdb_builders.planning.units import units
-from lcdb_builders.sampling import largest_size
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.unit import DRAWS, Unit
 
 __all__ = ["CASES", "EVERY_CASE", "SETTINGS", "Effort", "case_unit", "plan_for", "strata"]
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from lcdb_builders.bench.cases import Effort
 from lcdb_builders.bench.clock import best_seconds
+from lcdb_builders.domain.sampling import largest_size
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block, Unit
 from lcdb_builders.learners import registry
-from lcdb_builders.sampling import largest_size
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.unit import Block, Unit
 
 __all__ = ["cell_micros", "growth"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from lcdb_builders.bench.cases import EVERY_CASE, Effort, case_unit
 from lcdb_builders.bench.kernels import cell_micros
 from lcdb_builders.bench.subjects import Subject
+from lcdb_builders.domain.sampling import largest_size
 from lcdb_builders.learners import registry
 from lcdb_builders.planning.plan import Plan
 from lcdb_builders.planning.sizes import SMALLEST_TUNED
-from lcdb_builders.sampling import largest_size
 
 __all__ = ["REPETITIONS", "Measured", "hours", "measure"]
 

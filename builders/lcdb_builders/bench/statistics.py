@@ -17,17 +17,17 @@ import numpy as np
 
 from lcdb.schema import LEARNERS, METRICS, STATUSES, VARIABLES
 from lcdb.stats import QUANTILES, summary, summary_of_counts
-from lcdb_builders import snapshot as snapshots
 from lcdb_builders.bench.cases import plan_for
 from lcdb_builders.bench.clock import best_seconds
 from lcdb_builders.bench.subjects import generated
+from lcdb_builders.domain import snapshot as snapshots
+from lcdb_builders.domain.unit import DRAWS, Block, Unit
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.run.supervise import child_environment
 from lcdb_builders.sources.catalog import expected
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.pack import pack
-from lcdb_builders.unit import DRAWS, Block, Unit
 
 __all__ = ["REPETITIONS", "generate", "look", "one_pass", "read_all"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lcdb.errors import DatasetError, FetchError, LabelError, NotFoundError, did_you_mean
 from lcdb_builders import sources
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.sources.catalog import Expected, expected
 from lcdb_builders.sources.files import FileSource
 from lcdb_builders.sources.local import copy_in_folder

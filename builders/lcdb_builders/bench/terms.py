@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
+from lcdb_builders.domain.sampling import largest_size
 from lcdb_builders.planning.cost import Terms, term_values
-from lcdb_builders.sampling import largest_size
 
 __all__ = ["CANDIDATES", "fit", "main", "mean_terms"]
 

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _at_hand(cache: Any, id: str) -> dict[str, Any]:
     """Return where a snapshot is, after checking its digests."""
     from lcdb.errors import LCDBError, NotFoundError
-    from lcdb_builders import snapshot as store
+    from lcdb_builders.domain import snapshot as store
     from lcdb_builders.sources.catalog import expected
 
     packaged = id in expected() and expected()[id].bundled
@@ -74,7 +74,7 @@ def _listed(cache: Any) -> list[dict[str, Any]]:
 
 def _others(cache: Any) -> list[dict[str, Any]]:
     """Return what is in the cache besides the ten."""
-    from lcdb_builders.snapshot import stored
+    from lcdb_builders.domain.snapshot import stored
     from lcdb_builders.sources.catalog import expected
 
     ids = [id for id in stored(cache) if id not in expected()]

@@ -69,7 +69,7 @@ def build_experiment(
         options["seed"] = arguments.seed
     if arguments.plan == "pendulum":
         return _build_pendulum(arguments, **options), {}
-    from lcdb_builders.dse.build import build_dse
+    from lcdb_builders.experiments.dse.build import build_dse
 
     return build_dse(
         arguments.out,
@@ -83,7 +83,7 @@ def build_experiment(
 
 
 def _build_pendulum(arguments: argparse.Namespace, **options: Any) -> Report:
-    from lcdb_builders.pendulum.build import build_pendulum
+    from lcdb_builders.experiments.pendulum.build import build_pendulum
 
     if arguments.episodes is not None:
         options["episodes"] = arguments.episodes

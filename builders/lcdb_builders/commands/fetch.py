@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lcdb_builders.snapshot import Snapshot
+    from lcdb_builders.domain.snapshot import Snapshot
 
 __all__ = ["configure", "run"]
 

@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay the cell and print it."""
-    from lcdb_builders.replay import replay
+    from lcdb_builders.reference.replay import replay
 
     cell = replay(
         arguments.database,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lcdb_builders.replayed import Replay
+    from lcdb_builders.reference.replayed import Replay
     from lcdb_builders.storage.repair import Report
 
 __all__ = ["configure", "run"]
@@ -93,7 +93,7 @@ def _size(path: Path) -> float:
 
 
 def _recomputed(arguments: argparse.Namespace) -> Iterator[Replay]:
-    from lcdb_builders.replay import recompute_cells
+    from lcdb_builders.reference.replay import recompute_cells
     from lcdb_builders.run.progress import Words, choose
 
     progress = choose(not arguments.quiet, words=Words("recomputing", "cells", "to recompute"))

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from lcdb.errors import PlanError, did_you_mean
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.unit import Block
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block
 
 __all__ = ["Learner", "Parameter", "Scores"]
 

@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from lcdb.schema import METRICS, SAMPLINGS
-from lcdb_builders.curves import draws_by_split
-from lcdb_builders.kernels.layout import Columns, Task, all_columns, constant_columns
-from lcdb_builders.kernels.tuning import Tuned, Tuning
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block
+from lcdb_builders.kernels.core.holdout import Tuned, Tuning
+from lcdb_builders.kernels.core.sets import Columns, Task, all_columns, constant_columns
 from lcdb_builders.learners.base import Scores
 from lcdb_builders.learners.builtin import BuiltinLearner
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.tuning import TuningRule, validation_key
-from lcdb_builders.unit import Block
+from lcdb_builders.reference.block import draws_by_split
+from lcdb_builders.reference.tuning import TuningRule, validation_key
 
 __all__ = [
     "KernelLearner",
@@ -117,7 +117,7 @@ class KernelLearner(BuiltinLearner):
     """A learner whose blocks kernels compute.
 
     Without a kernel for tuned blocks (`tunes`) those are left to the loop that defines them,
-    `lcdb_builders.tuning`.
+    `lcdb_builders.reference.tuning`.
     """
 
     implementation = "kernel-1"
@@ -149,7 +149,7 @@ class KernelLearner(BuiltinLearner):
         snapshot, block
             What is asked for.
         task, columns, values
-            The same as arrays, see `lcdb_builders.kernels.layout` and `empty_values`.
+            The same as arrays, see `lcdb_builders.kernels.core.sets` and `empty_values`.
         """
 
     def fill_tuned(
@@ -164,9 +164,9 @@ class KernelLearner(BuiltinLearner):
         """Fill a tuned block; a family that has this sets `tunes`.
 
         Every cell holds out rows, scores the whole grid on them, chooses by metric and refits: the
-        steps are in `lcdb_builders.kernels.tuning`. A cell must not depend on which others are
-        computed with it, and chooses what the loop chooses. `fixed` and `pool` come side by side
-        as sets of `columns` and share fits and choices.
+        steps are in `lcdb_builders.kernels.core.holdout`. A cell must not depend on which others
+        are computed with it, and chooses what the loop chooses. `fixed` and `pool` come side by
+        side as sets of `columns` and share fits and choices.
 
         Parameters
         ----------

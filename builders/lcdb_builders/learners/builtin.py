@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lcdb_builders.curves import reference_block
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners.base import Learner, Scores
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.unit import Block
+from lcdb_builders.reference.block import reference_block
 
 __all__ = ["COUNTS", "REFERENCE", "WEIGHTS", "BuiltinLearner"]
 

@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lcdb_builders.kernels import gaussian as kernels
-from lcdb_builders.kernels.gaussian_block import gaussian_block
-from lcdb_builders.kernels.gaussian_tuned import gaussian_tuned
-from lcdb_builders.kernels.layout import Columns, Task
-from lcdb_builders.kernels.tuning import Tuned, Tuning
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block
+from lcdb_builders.kernels.core.holdout import Tuned, Tuning
+from lcdb_builders.kernels.core.sets import Columns, Task
+from lcdb_builders.kernels.gaussian import model as kernels
+from lcdb_builders.kernels.gaussian.block import gaussian_block
+from lcdb_builders.kernels.gaussian.tuned import gaussian_tuned
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import KernelLearner
 from lcdb_builders.learners.builtin import WEIGHTS
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.unit import Block
 
 __all__ = ["LDC", "NMC", "QDC"]
 

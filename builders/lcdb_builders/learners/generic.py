@@ -15,11 +15,11 @@ from importlib.metadata import packages_distributions, version
 from typing import Any, ClassVar
 
 from lcdb.errors import ImportRefusedError, LabelError, PlanError, did_you_mean
-from lcdb_builders.curves import reference_block
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.streams import StreamKey, stream
+from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners.base import Learner, Parameter, Scores
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.streams import StreamKey, stream
-from lcdb_builders.unit import Block
+from lcdb_builders.reference.block import reference_block
 
 __all__ = ["GenericLearner", "load_class"]
 

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lcdb_builders.kernels import linear as kernels
-from lcdb_builders.kernels.layout import Columns, Task
-from lcdb_builders.kernels.linear_tuned import linear_tuned
-from lcdb_builders.kernels.scaling import hinge_root, logistic_root, penalty_of, scaled
-from lcdb_builders.kernels.tuning import Tuned, Tuning, hold_out_of
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block
+from lcdb_builders.kernels.core.holdout import Tuned, Tuning, hold_out_of
+from lcdb_builders.kernels.core.sets import Columns, Task
+from lcdb_builders.kernels.linear import block as kernels
+from lcdb_builders.kernels.linear.coordinates import hinge_root, logistic_root, penalty_of, scaled
+from lcdb_builders.kernels.linear.tuned import linear_tuned
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.onevsrest import OneVsRestLearner
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.unit import Block
 
 __all__ = ["LREG", "LSVC"]
 

@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lcdb_builders.kernels.layout import ADDITIVE, RANDOM, Columns, Task, constant_columns
-from lcdb_builders.kernels.neighbour_few import places_of
-from lcdb_builders.kernels.neighbour_tuned import carries, neighbours_tuned
-from lcdb_builders.kernels.neighbour_votes import votes_block
-from lcdb_builders.kernels.neighbours import Table, nearest_block, table_of
-from lcdb_builders.kernels.tuning import Tuned, Tuning
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block
+from lcdb_builders.kernels.core.holdout import Tuned, Tuning
+from lcdb_builders.kernels.core.sets import ADDITIVE, RANDOM, Columns, Task, constant_columns
+from lcdb_builders.kernels.neighbours.block import Table, nearest_block, table_of
+from lcdb_builders.kernels.neighbours.few_rows import places_of
+from lcdb_builders.kernels.neighbours.tuned import carries, neighbours_tuned
+from lcdb_builders.kernels.neighbours.votes import votes_block
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.unit import Block
 
 __all__ = ["NNC"]
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from lcdb_builders.kernels.layout import Columns, Task
-from lcdb_builders.kernels.tuning import Tuned, Tuning
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block
+from lcdb_builders.kernels.core.holdout import Tuned, Tuning
+from lcdb_builders.kernels.core.sets import Columns, Task
 from lcdb_builders.learners.batch import KernelLearner, columns_of, empty_values, task_of
 from lcdb_builders.learners.builtin import WEIGHTS
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.unit import Block
 
 __all__ = ["OneVsRestLearner"]
 

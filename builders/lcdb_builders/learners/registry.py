@@ -13,9 +13,9 @@ from importlib.metadata import EntryPoint, entry_points
 
 from lcdb.errors import LabelError, PlanError, did_you_mean
 from lcdb.schema import LEARNERS
+from lcdb_builders.domain.unit import Unit
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.learners.generic import GenericLearner
-from lcdb_builders.unit import Unit
 
 __all__ = ["GROUP", "for_unit", "get", "names"]
 

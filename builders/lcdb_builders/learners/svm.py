@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lcdb_builders.kernels.gram import gaussian_gram
-from lcdb_builders.kernels.layout import Columns, Task
-from lcdb_builders.kernels.svm import svm_block
-from lcdb_builders.kernels.svm_tuned import svm_tuned
-from lcdb_builders.kernels.tuning import Tuned, Tuning, hold_out_of
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block
+from lcdb_builders.kernels.core.holdout import Tuned, Tuning, hold_out_of
+from lcdb_builders.kernels.core.sets import Columns, Task
+from lcdb_builders.kernels.svm.block import svm_block
+from lcdb_builders.kernels.svm.gram import gaussian_gram
+from lcdb_builders.kernels.svm.tuned import svm_tuned
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.onevsrest import OneVsRestLearner
 from lcdb_builders.reference.machine import dataset_gamma, kkt_tolerance
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.unit import Block
 
 __all__ = ["GSVC"]
 

@@ -8,19 +8,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lcdb_builders.cells import learner_key
-from lcdb_builders.curves import reference_block
-from lcdb_builders.kernels.layout import Columns, Task
-from lcdb_builders.kernels.samples import LARGEST, code
-from lcdb_builders.kernels.tree_blocks import boosting_block, forest_block, tree_block
-from lcdb_builders.kernels.tree_desk import data_of, grid_of
-from lcdb_builders.kernels.tuning import Tuned, Tuning
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block
+from lcdb_builders.kernels.core.holdout import Tuned, Tuning
+from lcdb_builders.kernels.core.sets import Columns, Task
+from lcdb_builders.kernels.trees.block import boosting_block, forest_block, tree_block
+from lcdb_builders.kernels.trees.cells import data_of, grid_of
+from lcdb_builders.kernels.trees.codes import LARGEST, code
 from lcdb_builders.learners.base import Parameter, Scores
 from lcdb_builders.learners.batch import KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
+from lcdb_builders.reference.block import reference_block
+from lcdb_builders.reference.cell import learner_key
 from lcdb_builders.reference.randomness import CellStream, features_at_node
-from lcdb_builders.snapshot import Snapshot
-from lcdb_builders.unit import Block
 
 __all__ = ["ADAB", "DT", "RFOR"]
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from lcdb_builders.domain.sampling import largest_size
+from lcdb_builders.domain.unit import DRAWS, Unit
 from lcdb_builders.planning.units import Subject
-from lcdb_builders.sampling import largest_size
 from lcdb_builders.storage.layout import Lengths
-from lcdb_builders.unit import DRAWS, Unit
 
 __all__ = [
     "BYTES_PER_CELL",

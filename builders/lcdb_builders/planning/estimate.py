@@ -8,6 +8,7 @@ from typing import Any
 
 from lcdb.errors import FetchError
 from lcdb_builders import sources
+from lcdb_builders.domain.unit import DRAWS, Unit
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.planning.cost import (
     BYTES_PER_CELL,
@@ -18,7 +19,6 @@ from lcdb_builders.planning.cost import (
 )
 from lcdb_builders.planning.plan import DatasetSpec, Plan
 from lcdb_builders.planning.units import Subject, units
-from lcdb_builders.unit import DRAWS, Unit
 
 __all__ = ["Estimate", "Line", "estimate"]
 

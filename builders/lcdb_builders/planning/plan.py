@@ -11,11 +11,11 @@ from typing import Any
 
 from lcdb import schema
 from lcdb.errors import DatasetError, LabelError, NotFoundError, PlanError, did_you_mean
+from lcdb_builders.domain.unit import DRAWS, canonical_json
 from lcdb_builders.planning.config import check, read_toml
 from lcdb_builders.planning.sizes import training_sizes
 from lcdb_builders.sources.catalog import expected
 from lcdb_builders.sources.files import FileSource, check_id
-from lcdb_builders.unit import DRAWS, canonical_json
 
 __all__ = [
     "DatasetSpec",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lcdb.errors import PlanError
-from lcdb_builders.sampling import largest_size
+from lcdb_builders.domain.sampling import largest_size
 
 __all__ = ["SMALLEST_TUNED", "grid_values", "training_sizes"]
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lcdb.errors import PlanError
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import DRAWS, Unit, canonical_json
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.planning.plan import LearnerSpec, Plan
 from lcdb_builders.planning.sizes import SMALLEST_TUNED, grid_values, training_sizes
-from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.sources.catalog import Expected
-from lcdb_builders.unit import DRAWS, Unit, canonical_json
 
 __all__ = ["DRAWS_IMPLEMENTATION", "Subject", "plan_learners", "units"]
 

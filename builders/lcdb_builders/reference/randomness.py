@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lcdb_builders.streams import StreamKey, stream, stream_key
+from lcdb_builders.domain.streams import StreamKey, stream, stream_key
 
 __all__ = ["CellStream", "bootstrap_counts", "descend", "feature_order", "features_at_node"]
 
@@ -31,7 +31,7 @@ class CellStream(NamedTuple):
     Parameters
     ----------
     key
-        Key of the learner's streams, from `lcdb_builders.streams.stream_key`.
+        Key of the learner's streams, from `lcdb_builders.domain.streams.stream_key`.
     n
         Size of the training set.
     repetition

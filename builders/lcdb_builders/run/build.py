@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from lcdb.errors import FailedBlocksError, PlanError
-from lcdb_builders import snapshot as snapshots
 from lcdb_builders import sources
+from lcdb_builders.domain import snapshot as snapshots
+from lcdb_builders.domain.part import AnyUnit
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import DRAWS, Unit, digest
 from lcdb_builders.learners.base import Learner
-from lcdb_builders.part import AnyUnit
 from lcdb_builders.planning.cost import block_lengths, stretch
 from lcdb_builders.planning.plan import DatasetSpec, Plan, load_plan
 from lcdb_builders.planning.units import Subject, plan_learners, units
@@ -25,11 +27,9 @@ from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.packing import Cube, Packer
 from lcdb_builders.run.progress import Progress, choose
 from lcdb_builders.run.signals import Stop, stop_on_signals
-from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.storage.journal import Failure, Journal
 from lcdb_builders.storage.parts import Target
 from lcdb_builders.storage.process import this_process
-from lcdb_builders.unit import DRAWS, Unit, digest
 
 __all__ = ["TIMEOUT", "Asked", "Builder", "Report", "build", "check_directory", "start"]
 

@@ -22,16 +22,16 @@ import numpy as np
 from numba import config
 
 from lcdb.errors import LCDBError, StorageError
-from lcdb_builders.kernels.jit import SOURCES, cache_folder
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block, Unit, canonical_json, digest
+from lcdb_builders.kernels.core.jit import SOURCES, cache_folder
 from lcdb_builders.planning.plan import Plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.run.progress import duration
 from lcdb_builders.run.supervise import Child, Outcome
-from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.sources.cache import locked
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.naming import describe, unit_of
-from lcdb_builders.unit import Block, Unit, canonical_json, digest
 
 __all__ = ["Compiled", "Kind", "check", "compile_kernels", "kinds_of", "make_ready", "plan_kinds"]
 
@@ -159,8 +159,8 @@ def _specimen(classes: int) -> Snapshot:
 
 def _exercise(kind: Kind) -> None:
     """Compute a block of a kind on each specimen."""
-    from lcdb_builders.curves import draws_block
     from lcdb_builders.learners import registry
+    from lcdb_builders.reference.block import draws_block
 
     learner = registry.for_unit(kind.unit)
     rule = kind.unit.tuning_rule

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lcdb_builders.part import Part
+from lcdb_builders.domain.part import Part
+from lcdb_builders.domain.unit import Block, Unit
 from lcdb_builders.planning.cost import cell_seconds
 from lcdb_builders.planning.units import Subject
-from lcdb_builders.unit import Block, Unit
 
 __all__ = ["Costs", "Job", "order", "overlap", "pair"]
 

@@ -8,10 +8,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from lcdb_builders.part import AnyUnit
+from lcdb_builders.domain.part import AnyUnit
+from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.run.engine import raise_outcome
 from lcdb_builders.run.supervise import Child, Outcome
-from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.storage.naming import describe
 from lcdb_builders.storage.parts import Target
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from lcdb.errors import DamagedError, NotFoundError
 from lcdb.schema import STATUSES
-from lcdb_builders.part import AnyUnit, Part
+from lcdb_builders.domain.part import AnyUnit, Part
+from lcdb_builders.domain.unit import Unit
 from lcdb_builders.storage.blocks import LAYOUT_NAME
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.layout import Coverage
 from lcdb_builders.storage.manifest import Entry, Manifest, Slice
 from lcdb_builders.storage.naming import described, unit_place
 from lcdb_builders.storage.records import read_record
-from lcdb_builders.unit import Unit
 
 __all__ = ["Curve", "Overview", "PartStatus", "overview"]
 

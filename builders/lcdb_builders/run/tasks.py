@@ -10,15 +10,15 @@ from typing import Any
 
 from lcdb.errors import NotFoundError
 from lcdb.schema import EXPERIMENTS
-from lcdb_builders import snapshot as snapshots
-from lcdb_builders.experiment import maker_of, trials_of
-from lcdb_builders.part import Part, piece
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain import snapshot as snapshots
+from lcdb_builders.domain.part import Part, piece
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block
+from lcdb_builders.experiments.protocol import maker_of, trials_of
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.naming import describe, described
 from lcdb_builders.storage.parts import Target
-from lcdb_builders.unit import Block
 
 __all__ = ["PREPARE", "TASKS", "block_from_json", "block_to_json", "compute", "pack", "ready"]
 
@@ -67,8 +67,8 @@ def compute(
     allow_import
         Allow estimators from elsewhere than scikit-learn.
     """
-    from lcdb_builders.curves import draws_block
     from lcdb_builders.learners import registry
+    from lcdb_builders.reference.block import draws_block
 
     here = block_from_json(block)
     if not (Path(root) / "snapshots").is_dir():

@@ -9,16 +9,16 @@ from functools import cached_property
 from pathlib import Path
 
 from lcdb.errors import PlanError
-from lcdb_builders import snapshot as snapshots
-from lcdb_builders.experiment import maker_of
-from lcdb_builders.part import AnyUnit, Part
+from lcdb_builders.domain import snapshot as snapshots
+from lcdb_builders.domain.part import AnyUnit, Part
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.experiments.protocol import maker_of
 from lcdb_builders.run.build import TIMEOUT, Builder, Report, check_directory, start
 from lcdb_builders.run.cluster import check_pool, open_pool
 from lcdb_builders.run.engine import Settings
 from lcdb_builders.run.jobs import Job, order, pair
 from lcdb_builders.run.progress import Progress, choose
 from lcdb_builders.run.signals import stop_on_signals
-from lcdb_builders.snapshot import Snapshot
 from lcdb_builders.storage.journal import Journal, Lengths
 from lcdb_builders.storage.parts import Target
 

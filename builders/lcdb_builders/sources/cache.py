@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lcdb.errors import StorageError
-from lcdb_builders.kernels.jit import user_cache
+from lcdb_builders.kernels.core.jit import user_cache
 from lcdb_builders.storage.disk import make_folder
 
 __all__ = ["locked", "snapshot_cache"]

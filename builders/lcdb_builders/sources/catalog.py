@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lcdb.errors import DatasetError, LabelError, did_you_mean
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain.snapshot import Snapshot
 
 __all__ = ["Expected", "expected", "find"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lcdb.errors import DatasetError
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.sources.table import Column, Table
 
 __all__ = ["FEWEST_ROWS", "MOST_CLASSES", "to_snapshot", "with_origin"]

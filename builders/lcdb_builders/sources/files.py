@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lcdb.errors import DatasetError, did_you_mean
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.sources.arff import read_arff
 from lcdb_builders.sources.convert import to_snapshot
 from lcdb_builders.sources.delimited import MISSING, read_delimited

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lcdb.errors import DatasetError, NotFoundError
-from lcdb_builders import snapshot as store
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain import snapshot as store
+from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.sources.cache import locked, snapshot_cache
 from lcdb_builders.sources.catalog import Expected, expected, find
 from lcdb_builders.sources.convert import with_origin

@@ -15,8 +15,8 @@ from lcdb.errors import (
     NotFoundError,
     StorageError,
 )
-from lcdb_builders import snapshot as store
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain import snapshot as store
+from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.sources.cache import locked, snapshot_cache
 from lcdb_builders.sources.catalog import find

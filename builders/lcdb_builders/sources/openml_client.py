@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lcdb.errors import DatasetError, FetchError, MissingExtraError
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.sources import openml_child
 from lcdb_builders.sources.arff import arff_names, read_arff
 from lcdb_builders.sources.catalog import Expected, find

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from lcdb.errors import DamagedError, SchemaError
+from lcdb_builders.domain.unit import Block, canonical_json
 from lcdb_builders.storage.cube import computed, inner_shape, unit_variables
 from lcdb_builders.storage.environment import Environment, same_kind
-from lcdb_builders.unit import Block, canonical_json
 
 __all__ = ["BlockFile", "Scores", "agree", "canonical_scores", "encode_block", "scores_digest"]
 

@@ -17,7 +17,8 @@ from typing import Any, Literal
 import numpy as np
 
 from lcdb.errors import DamagedError, DeterminismError
-from lcdb_builders.part import AnyUnit, Part, piece
+from lcdb_builders.domain.part import AnyUnit, Part, piece
+from lcdb_builders.domain.unit import Block
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import (
     BlockFile,
@@ -31,7 +32,6 @@ from lcdb_builders.storage.environment import Environment
 from lcdb_builders.storage.layout import Lengths
 from lcdb_builders.storage.naming import describe, described
 from lcdb_builders.storage.records import encode_record, read_record
-from lcdb_builders.unit import Block
 
 __all__ = [
     "BLOCK_SUFFIX",
@@ -289,7 +289,7 @@ def block_of_name(unit: AnyUnit, name: str) -> Block | None:
 
     Examples
     --------
-    >>> from lcdb_builders.unit import Unit
+    >>> from lcdb_builders.domain.unit import Unit
     >>> unit = Unit("61", "ab", 1, "LDC", "", "{}", "reference-1", "random", "fixed", "default",
     ...             "", (1, 2, 3))
     >>> block = Block(unit, (2, 3), 0, 50)

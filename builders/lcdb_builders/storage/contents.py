@@ -30,11 +30,11 @@ from lcdb.schema import (
     Variable,
     learner_order,
 )
-from lcdb_builders.part import AnyUnit, Part
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain.part import AnyUnit, Part
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import DRAWS, Unit, canonical_json
 from lcdb_builders.storage.naming import describe, unit_of, unit_place
 from lcdb_builders.storage.parts import PartContents, Target
-from lcdb_builders.unit import DRAWS, Unit, canonical_json
 
 __all__ = [
     "CHUNK_SIZES",
@@ -154,7 +154,9 @@ class Contents:
     @property
     def largest(self) -> int:
         """m, the largest training size."""
-        from lcdb_builders.sampling import largest_size  # imports numba, which verifying needs not
+        from lcdb_builders.domain.sampling import (
+            largest_size,  # imports numba, which verifying needs not
+        )
 
         return largest_size(int(self.facts["n_rows"]))
 

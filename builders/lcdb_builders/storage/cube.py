@@ -20,9 +20,9 @@ import h5py
 import numpy as np
 
 from lcdb.schema import STATUSES, VARIABLES, Variable
-from lcdb_builders.part import AnyUnit, Part
+from lcdb_builders.domain.part import AnyUnit, Part
+from lcdb_builders.domain.unit import canonical_json
 from lcdb_builders.storage.contents import AnyContents, read_attributes
-from lcdb_builders.unit import canonical_json
 
 __all__ = [
     "CubeWriter",
@@ -51,7 +51,7 @@ def unit_variables(unit: AnyUnit) -> tuple[Variable, ...]:
 
     Examples
     --------
-    >>> from lcdb_builders.unit import DRAWS, Unit
+    >>> from lcdb_builders.domain.unit import DRAWS, Unit
     >>> unit = Unit("61", "ab", 1, DRAWS, "", "{}", "1", "random", "fixed", "default", "", (1, 2))
     >>> [variable.name for variable in unit_variables(unit)]
     ['n_test', 'n_classes_train']
@@ -136,9 +136,9 @@ class CubeWriter:
     Examples
     --------
     >>> import io
-    >>> from lcdb_builders.snapshot import Snapshot
+    >>> from lcdb_builders.domain.snapshot import Snapshot
     >>> from lcdb_builders.storage.contents import Contents
-    >>> from lcdb_builders.unit import DRAWS, Unit
+    >>> from lcdb_builders.domain.unit import DRAWS, Unit
     >>> X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
     >>> snapshot = Snapshot("toy", X, y, ("a", "b"), ("no", "yes"), "toy")
     >>> unit = Unit("toy", snapshot.sha256, 1, DRAWS, "", "{}", "1", "random", "fixed", "default",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lcdb.errors import PlanError
-from lcdb_builders.part import AnyUnit, Part
+from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.storage.naming import describe, unit_place
 from lcdb_builders.storage.parts import with_most_trials
 

@@ -14,7 +14,8 @@ import h5py
 import numpy as np
 
 from lcdb.errors import DamagedError
-from lcdb_builders.part import AnyUnit
+from lcdb_builders.domain.part import AnyUnit
+from lcdb_builders.domain.unit import Block, digest
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import Scores, agree, canonical_scores
 from lcdb_builders.storage.blocks import LEASE_SUFFIX, Blocks, Failure, Published, determinism_error
@@ -26,7 +27,6 @@ from lcdb_builders.storage.lease import Lease
 from lcdb_builders.storage.manifest import Entry, Manifest, believed, cube_path
 from lcdb_builders.storage.process import this_process
 from lcdb_builders.storage.repair import restore
-from lcdb_builders.unit import Block, digest
 
 __all__ = ["Failure", "Journal", "Lengths", "Published"]
 
@@ -45,7 +45,7 @@ class Journal(Blocks):
     --------
     >>> import tempfile
     >>> from lcdb_builders.storage.environment import environment
-    >>> from lcdb_builders.unit import DRAWS, Unit
+    >>> from lcdb_builders.domain.unit import DRAWS, Unit
     >>> unit = Unit("61", "ab", 1, DRAWS, "", "{}", "draws-1", "random", "fixed", "default", "",
     ...             (1, 2, 3))
     >>> journal = Journal(tempfile.mkdtemp())

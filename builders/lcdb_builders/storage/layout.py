@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lcdb_builders.part import AnyUnit, piece
-from lcdb_builders.unit import Block
+from lcdb_builders.domain.part import AnyUnit, piece
+from lcdb_builders.domain.unit import Block
 
 __all__ = ["Coverage", "Lengths", "Rectangle"]
 
@@ -47,7 +47,7 @@ class Coverage:
 
     Examples
     --------
-    >>> from lcdb_builders.unit import Unit
+    >>> from lcdb_builders.domain.unit import Unit
     >>> unit = Unit("61", "ab", 1, "LDC", "", "{}", "reference-1", "random", "fixed", "default",
     ...             "", (1, 2, 3, 5))
     >>> coverage = Coverage(unit, repetitions=10)

@@ -23,7 +23,7 @@ from jsonschema import Draft202012Validator
 from lcdb._version import __version__
 from lcdb.errors import DamagedError, FormatVersionError
 from lcdb.schema import FORMAT_VERSION
-from lcdb_builders.part import AnyUnit
+from lcdb_builders.domain.part import AnyUnit
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.contents import AnyContents, Facts, contents_of
 from lcdb_builders.storage.environment import Environment, environment, user

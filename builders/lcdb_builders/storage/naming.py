@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lcdb.schema import LEARNERS, SAMPLINGS, SPLITS, TUNINGS
-from lcdb_builders.part import AnyUnit, Part
+from lcdb_builders.domain.part import AnyUnit, Part
+from lcdb_builders.domain.unit import DRAWS, Unit, canonical_json
 from lcdb_builders.storage.parts import describe_part, described_part, part_place
-from lcdb_builders.unit import DRAWS, Unit, canonical_json
 
 __all__ = ["describe", "described", "runs", "unit_of", "unit_place"]
 

@@ -18,8 +18,9 @@ import h5py
 import numpy as np
 
 from lcdb.errors import DamagedError, LCDBError, StorageError
-from lcdb_builders.part import AnyUnit, Part
-from lcdb_builders.snapshot import Snapshot
+from lcdb_builders.domain.part import AnyUnit, Part
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import BlockFile, Scores, agree
 from lcdb_builders.storage.blocks import determinism_error
@@ -50,7 +51,6 @@ from lcdb_builders.storage.manifest import (
 )
 from lcdb_builders.storage.parts import Target
 from lcdb_builders.storage.repair import restore_locked
-from lcdb_builders.unit import Block
 
 __all__ = ["Packed", "pack"]
 

@@ -19,8 +19,8 @@ from lcdb._version import __version__
 from lcdb.errors import PlanError
 from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, Experiment, TrialVariable, Variable
 from lcdb.schema.experiments import PART_TABLES, TRIAL
-from lcdb_builders.part import AnyUnit, Part
-from lcdb_builders.unit import canonical_json
+from lcdb_builders.domain.part import AnyUnit, Part
+from lcdb_builders.domain.unit import canonical_json
 
 __all__ = [
     "PartContents",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lcdb.errors import DamagedError
-from lcdb_builders.unit import canonical_json
+from lcdb_builders.domain.unit import canonical_json
 
 __all__ = ["decode_record", "encode_record", "read_record"]
 

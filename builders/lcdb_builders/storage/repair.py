@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from lcdb.errors import DamagedError, FormatVersionError, LCDBError, NotFoundError
-from lcdb_builders import snapshot
+from lcdb_builders.domain import snapshot
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import BlockFile
 from lcdb_builders.storage.blocks import BLOCK_SUFFIX, Blocks

@@ -21,7 +21,7 @@ import numpy as np
 
 from lcdb.errors import DamagedError, FormatVersionError, StorageError
 from lcdb.schema import FORMAT_VERSION
-from lcdb_builders.part import AnyUnit, piece
+from lcdb_builders.domain.part import AnyUnit, piece
 from lcdb_builders.storage.blocks import Blocks
 from lcdb_builders.storage.contents import AnyContents
 from lcdb_builders.storage.cube import (

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from cubes import block_scores, toy_snapshot, toy_units
 from e2e.chaos.fork import Forked
+from lcdb_builders.domain.unit import DRAWS, Unit
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal, Lengths
 from lcdb_builders.storage.pack import pack
-from lcdb_builders.unit import DRAWS, Unit
 
 __all__ = [
     "LEARNERS",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lcdb_builders.kernels.jit import kernel
+from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.pendulum.environment import scaled_angle, scaled_speed, step
 from lcdb_builders.kernels.pendulum.fourier import (
     POLICY_DEPENDENT,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from lcdb_builders.kernels.jit import kernel
+from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.pendulum.functions import cosine, sine
 from lcdb_builders.kernels.pendulum.vectors import (
     load,

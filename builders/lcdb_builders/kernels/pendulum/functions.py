@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from lcdb_builders.kernels.jit import kernel
+from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.pendulum.vectors import choose, fma, power_of_two
 
 __all__ = ["cosine", "exponential", "sine"]

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 
-from lcdb_builders.kernels.elementary import log_normal
-from lcdb_builders.kernels.jit import kernel
+from lcdb_builders.kernels.core.elementary import log_normal
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.rng import philox, uniform
 from lcdb_builders.kernels.pendulum.functions import cosine, sine
-from lcdb_builders.kernels.streams import philox, uniform
 
 __all__ = ["NORMALS", "STARTS", "normals_into", "starting_angle"]
 

@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from lcdb_builders.kernels.jit import kernel
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.rng import permute_head
 from lcdb_builders.kernels.pendulum.actor_critic import DISCOUNT, TOO_LARGE
 from lcdb_builders.kernels.pendulum.environment import scaled_angle, scaled_speed, step
 from lcdb_builders.kernels.pendulum.fourier import POLICY_DEPENDENT, POLICY_INDEPENDENT
@@ -28,7 +29,6 @@ from lcdb_builders.kernels.pendulum.vectors import (
     store,
     total,
 )
-from lcdb_builders.kernels.streams import permute_head
 
 __all__ = ["SHUFFLES", "ppo"]
 

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from lcdb_builders.kernels.jit import kernel
+from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.pendulum.functions import cosine, sine
 from lcdb_builders.kernels.pendulum.vectors import LANES, choose, load, spread, store, total
 

@@ -22,7 +22,7 @@ from numba.core import cgutils
 from numba.core.datamodel.models import PrimitiveModel
 from numba.extending import intrinsic, overload, register_model
 
-from lcdb_builders.kernels.jit import kernel
+from lcdb_builders.kernels.core.jit import kernel
 
 __all__ = [
     "LANES",

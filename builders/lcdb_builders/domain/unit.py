@@ -1,0 +1,190 @@
+"""Unit and block: plain data that says what is computed, and the keys that name it on disk.
+
+A unit is (dataset, learner, sampling, split, tuning). A block is a unit, a run of its sizes and a
+run of repetitions. Keys hash what numbers depend on and nothing else, so a plan that grows finds
+its old blocks again, and a reference path never mixes with a kernel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from lcdb.schema import FORMAT_VERSION
+
+if TYPE_CHECKING:
+    from lcdb_builders.domain.sampling import Draws
+
+__all__ = ["DRAWS", "Block", "Unit", "canonical_json", "digest"]
+
+# Stands in the place of a learner for the unit that holds `n_test` and `n_classes_train`.
+DRAWS = "draws"
+
+
+def canonical_json(value: Any) -> str:
+    """Return JSON text that is the same for equal values: sorted keys, no spaces, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a value's canonical JSON."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a curve's numbers depend on.
+
+    Parameters
+    ----------
+    dataset, dataset_sha256
+        Id and digest of the snapshot.
+    seed
+        The plan's master seed.
+    learner
+        Label in the cube, such as ``"LDC"``; `DRAWS` for the unit of the draws themselves.
+    estimator
+        Import path of a class named in the plan; empty for registered learners.
+    params
+        Canonical JSON of every parameter (defaults included, so a changed default is seen).
+    implementation
+        What computes it, such as ``"reference-1"``: other numbers in the last bits, another key.
+    sampling, split, tuning
+        Labels of SPEC's dims.
+    tuning_rule
+        Canonical JSON of parameter, grid and tie rule; empty where `tuning` is ``"default"``.
+    sizes
+        Every n of the curve, ascending.
+    """
+
+    dataset: str
+    dataset_sha256: str
+    seed: int
+    learner: str
+    estimator: str
+    params: str
+    implementation: str
+    sampling: str
+    split: str
+    tuning: str
+    tuning_rule: str
+    sizes: tuple[int, ...]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters as a dict."""
+        return json.loads(self.params)
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """Everything that the numbers of the unit depend on, as a JSON-able dict."""
+        return {
+            "format_version": FORMAT_VERSION,
+            "dataset_sha256": self.dataset_sha256,
+            "seed": self.seed,
+            "learner": self.learner,
+            "estimator": self.estimator,
+            "params": self.params,
+            "implementation": self.implementation,
+            "sampling": self.sampling,
+            "split": self.split,
+            "tuning": self.tuning,
+            "tuning_rule": self.tuning_rule,
+            "sizes": list(self.sizes),
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of the identity."""
+        return digest(self.identity)
+
+    @property
+    def label(self) -> str:
+        """Readable name, such as ``61-LDC-additive-fixed-default``."""
+        return "-".join((self.dataset, self.learner, self.sampling, self.split, self.tuning))
+
+    @property
+    def folder(self) -> str:
+        """Name of the unit's folder in the journal: readable, and different for another key."""
+        return f"{self.label}-{self.key[:12]}"
+
+    def draws(self, rows: int) -> Draws:
+        """Return the training and test sets of the unit, for a snapshot of so many rows."""
+        # Only who draws waits for the compiler of the kernels to be imported.
+        from lcdb_builders.domain.sampling import Draws
+
+        return Draws(rows, self.dataset_sha256, self.seed, self.sampling, self.split)
+
+    @property
+    def is_draws(self) -> bool:
+        """Whether this is the unit of the draws themselves, which is no curve."""
+        return self.learner == DRAWS
+
+    def at(self, dim: str) -> str:
+        """Return the label along a dim."""
+        return getattr(self, dim)
+
+    def wanted(self, repetitions: int) -> int:
+        """Return how many repetitions there must be for the unit to be complete."""
+        return repetitions
+
+    def where(self, block: Block) -> str:
+        """Return in words which cells a block of the unit holds."""
+        sizes = f"n {block.sizes[0]} to {block.sizes[-1]}"
+        return f"{sizes}, repetitions {block.first} to {block.stop - 1}"
+
+    def with_split(self, split: str) -> Unit:
+        """Return the unit that differs in the split alone."""
+        return replace(self, split=split)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of sizes and of repetitions of one unit: what a worker computes in one piece.
+
+    Examples
+    --------
+    >>> unit = Unit("61", "ab", 1, "LDC", "", "{}", "reference-1", "random", "fixed", "default",
+    ...             "", (1, 2, 3))
+    >>> block = Block(unit, sizes=(1, 2, 3), first=0, stop=50)
+    >>> block.repetitions, block.shape
+    (range(0, 50), (3, 50))
+    """
+
+    unit: Unit
+    sizes: tuple[int, ...]
+    first: int
+    stop: int
+
+    @property
+    def repetitions(self) -> range:
+        """Repetitions first..stop-1."""
+        return range(self.first, self.stop)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of each score array: sizes × repetitions."""
+        return len(self.sizes), self.stop - self.first
+
+    @property
+    def cells(self) -> int:
+        """Number of fits."""
+        return len(self.sizes) * (self.stop - self.first)
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of the unit's key and the two runs."""
+        return digest([self.unit.key, list(self.sizes), self.first, self.stop])
+
+    @property
+    def name(self) -> str:
+        """File name stem within the unit's folder; sorts by n, then by repetition."""
+        where = f"n{self.sizes[0]:05d}-{self.sizes[-1]:05d}.r{self.first:05d}-{self.stop:05d}"
+        return f"{where}.{self.key[:12]}"
+
+    def with_split(self, split: str) -> Block:
+        """Return the block that differs in the split alone."""
+        return replace(self, unit=self.unit.with_split(split))

@@ -1,0 +1,1 @@
+"""Distributions over hyper-parameters: who computes trials, and what they are."""

@@ -1,0 +1,219 @@
+"""Lifetimes of agents on the pendulum: arrays of trials in, returns of their episodes out.
+
+What a trial yields is a pure function of (seed, algorithm, trial): more trials, another order or
+other neighbours leave it as it is, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lcdb.errors import PlanError, did_you_mean
+from lcdb_builders.domain.streams import StreamKey, stream_key
+from lcdb_builders.experiments.pendulum.parameters import (
+    checked,
+    parameters_of,
+    sample_hyperparameters,
+)
+from lcdb_builders.kernels.pendulum.actor_critic import actor_critic
+from lcdb_builders.kernels.pendulum.ppo import ppo
+from lcdb_builders.kernels.pendulum.vectors import LANES
+
+__all__ = ["EPISODES", "SEED", "SIGMAS", "STEPS", "Lifetimes", "lifetime", "lifetimes", "reruns"]
+
+#: The master seed of the shipped plans.
+SEED = 2026
+#: Episodes of a lifetime, and steps of an episode.
+EPISODES, STEPS = 1000, 2000
+#: How Actor-Critic treats the standard deviation of its actions: the value that it starts with, and
+#: whether it is learned (with the gradient of the published library).
+SIGMAS = {"library": (1.0, True), "fixed": (5.0, False)}
+
+
+@dataclass(frozen=True)
+class Lifetimes:
+    """What some lifetimes yield.
+
+    Parameters
+    ----------
+    episode_return
+        (trial, episode): the sum of rewards.
+    final_sigma
+        (trial,): the standard deviation of actions at the end.
+    freeze_episode
+        (trial,): the episode in which learning stopped because a number left all bounds, or -1.
+    hyperparameters
+        (trial,) arrays by name.
+    """
+
+    episode_return: np.ndarray
+    final_sigma: np.ndarray
+    freeze_episode: np.ndarray
+    hyperparameters: dict[str, np.ndarray]
+
+
+def lifetimes(
+    algorithm: str,
+    trials: Sequence[int],
+    episodes: int = EPISODES,
+    seed: int = SEED,
+    *,
+    sigma: str = "library",
+) -> Lifetimes:
+    """Run some trials, each with hyper-parameters of its own.
+
+    Parameters
+    ----------
+    algorithm
+        ``"actor_critic"`` or ``"ppo"``.
+    trials
+        Numbers of trials, from 0.
+    episodes
+        Episodes of each lifetime; fewer are a prefix of more.
+    seed
+        The master seed.
+    sigma
+        Of Actor-Critic: ``"library"`` or ``"fixed"``, see `SIGMAS`.
+
+    Examples
+    --------
+    >>> found = lifetimes("actor_critic", range(10), episodes=2, seed=1)
+    >>> found.episode_return.shape
+    (10, 2)
+    >>> alone = lifetimes("actor_critic", [7], episodes=2, seed=1)
+    >>> bool((alone.episode_return[0] == found.episode_return[7]).all())
+    True
+    """
+    drawn = sample_hyperparameters(algorithm, trials, seed)
+    key = stream_key(seed, "pendulum", "simulation", algorithm)
+    return _run(algorithm, key, np.asarray(trials, np.int64), drawn, episodes, sigma)
+
+
+def lifetime(
+    algorithm: str,
+    hyperparameters: Mapping[str, float],
+    episodes: int = EPISODES,
+    seed: int = SEED,
+    trial: int = 0,
+    *,
+    sigma: str = "library",
+) -> np.ndarray:
+    """Return the returns of one lifetime's episodes, with hyper-parameters of one's own.
+
+    Parameters
+    ----------
+    algorithm, episodes, seed, sigma
+        As for `lifetimes`.
+    hyperparameters
+        A value for each of ``parameters_of(algorithm)``.
+    trial
+        Which stream of random numbers to use: another number, another lifetime.
+
+    Examples
+    --------
+    >>> settings = {"actor_step": 0.01, "critic_step": 0.01, "trace_decay": 0.5,
+    ...             "critic_independent_order": 3, "critic_dependent_order": 3}
+    >>> lifetime("actor_critic", settings, episodes=3).shape
+    (3,)
+    """
+    given = checked(algorithm, hyperparameters)
+    columns = {
+        parameter.name: np.array([given[parameter.name]]) for parameter in parameters_of(algorithm)
+    }
+    key = stream_key(seed, "pendulum", "simulation", algorithm)
+    found = _run(algorithm, key, np.array([trial]), columns, episodes, sigma)
+    return found.episode_return[0]
+
+
+def reruns(
+    algorithm: str,
+    trial: int,
+    repetitions: Sequence[int],
+    episodes: int = EPISODES,
+    seed: int = SEED,
+    *,
+    sigma: str = "library",
+) -> Lifetimes:
+    """Run one trial's hyper-parameters again, with fresh random numbers in each repetition.
+
+    Parameters
+    ----------
+    algorithm, episodes, seed, sigma
+        As for `lifetimes`.
+    trial
+        Whose hyper-parameters.
+    repetitions
+        Numbers of repetitions, from 0.
+
+    Examples
+    --------
+    >>> found = reruns("actor_critic", 7, range(3), episodes=1, seed=1)
+    >>> len(set(found.episode_return[:, 0])), len(set(found.hyperparameters["actor_step"]))
+    (3, 1)
+    """
+    drawn = sample_hyperparameters(algorithm, [trial], seed)
+    columns = {name: np.repeat(values, len(repetitions)) for name, values in drawn.items()}
+    key = stream_key(seed, "pendulum", "rerun", algorithm, str(trial))
+    return _run(algorithm, key, np.asarray(repetitions, np.int64), columns, episodes, sigma)
+
+
+def _run(
+    algorithm: str,
+    key: StreamKey,
+    trials: np.ndarray,
+    columns: dict[str, np.ndarray],
+    episodes: int,
+    sigma: str,
+) -> Lifetimes:
+    if sigma not in SIGMAS:
+        msg = f"no sigma is called {sigma!r}.{did_you_mean(sigma, SIGMAS)}"
+        raise PlanError(msg)
+    if episodes < 1:
+        msg = f"a lifetime has at least 1 episode, got {episodes}"
+        raise PlanError(msg)
+    found = Lifetimes(
+        np.empty((len(trials), episodes)),
+        np.empty(len(trials)),
+        np.empty(len(trials), np.int64),
+        columns,
+    )
+    if algorithm == "ppo":
+        _run_ppo(key, trials, found)
+    else:
+        _run_actor_critic(key, trials, found, *SIGMAS[sigma])
+    return found
+
+
+def _run_ppo(key: StreamKey, trials: np.ndarray, found: Lifetimes) -> None:
+    columns = [found.hyperparameters[parameter.name] for parameter in parameters_of("ppo")]
+    for i, trial in enumerate(trials):
+        settings = [column[i] for column in columns]
+        found.final_sigma[i], found.freeze_episode[i] = ppo(
+            *key, trial, *settings, STEPS, found.episode_return[i]
+        )
+
+
+def _run_actor_critic(
+    key: StreamKey, trials: np.ndarray, found: Lifetimes, start: float, learned: bool
+) -> None:
+    """Run trials by eights, with critics of like size beside each other: the loops are shared."""
+    columns = found.hyperparameters
+    orders = columns["critic_independent_order"], columns["critic_dependent_order"]
+    order = np.lexsort(orders)
+    episodes = found.episode_return.shape[1]
+    for first in range(0, len(order), LANES):
+        chosen = order[first : first + LANES]
+        # The last eight are filled up with trials that are run, and thrown away, again.
+        lanes = chosen[np.arange(LANES) % len(chosen)]
+        settings = [columns[parameter.name][lanes] for parameter in parameters_of("actor_critic")]
+        returns = np.empty((episodes, LANES))
+        deviations, frozen = np.empty(LANES), np.empty(LANES, np.int64)
+        actor_critic(
+            *key, trials[lanes], *settings, start, learned, STEPS, returns, deviations, frozen
+        )
+        found.episode_return[chosen] = returns.T[: len(chosen)]
+        found.final_sigma[chosen] = deviations[: len(chosen)]
+        found.freeze_episode[chosen] = frozen[: len(chosen)]

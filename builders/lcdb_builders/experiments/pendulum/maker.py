@@ -1,0 +1,70 @@
+"""Trials of the pendulum as the journal stores them: the experiment's side of the seam."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lcdb_builders.domain.part import Part
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.experiments.pendulum.lifetimes import Lifetimes, lifetimes, reruns
+
+__all__ = ["IMPLEMENTATION", "prepare", "seconds", "trials"]
+
+#: Rises with any change of the numbers, even in the last bit.
+IMPLEMENTATION = "pendulum-1"
+# Seconds per episode on one core; PPO's depend on its hyper-parameters.
+_SECONDS = {"actor_critic": 0.07e-3, "ppo": 0.75e-3}
+
+
+def prepare() -> None:
+    """Compile the kernels."""
+    for algorithm in _SECONDS:
+        lifetimes(algorithm, [0], 1)
+
+
+def seconds(part: Part) -> float:
+    """Return about how long one trial takes on one core."""
+    return _SECONDS[part.parameters["algorithm"]] * part.length
+
+
+def trials(part: Part, run: range, data: Snapshot | None = None) -> dict[str, np.ndarray]:
+    """Return the values of a run of trials by variable.
+
+    Parameters
+    ----------
+    part
+        Its ``params`` have ``algorithm`` and ``sigma``; those of a rerun also ``trial``, whose
+        hyper-parameters are run again.
+    run
+        Numbers of trials.
+    data
+        Not used: the pendulum needs none.
+
+    Examples
+    --------
+    >>> params = '{"algorithm":"actor_critic","sigma":"library"}'
+    >>> part = Part("pendulum", ("actor_critic",), 1, IMPLEMENTATION, params, length=2)
+    >>> found = trials(part, range(3))
+    >>> found["episode_return"].shape, found["mean_return"].shape
+    ((3, 2), (3,))
+    """
+    asked = part.parameters
+    algorithm, sigma = asked["algorithm"], asked["sigma"]
+    if "trial" in asked:
+        found = reruns(algorithm, asked["trial"], run, part.length, part.seed, sigma=sigma)
+    else:
+        found = lifetimes(algorithm, run, part.length, part.seed, sigma=sigma)
+    return _columns(part, found)
+
+
+def _columns(part: Part, found: Lifetimes) -> dict[str, np.ndarray]:
+    """Return what is stored of lifetimes, as the types that it is stored as."""
+    columns = {
+        "mean_return": found.episode_return.mean(axis=1),
+        "episode_return": found.episode_return,
+        "freeze_episode": found.freeze_episode,
+        "final_sigma": found.final_sigma,
+        **found.hyperparameters,
+    }
+    wanted = part.experiment.part_variables(part.labels)
+    return {v.name: columns[v.name].astype(v.dtype) for v in wanted}

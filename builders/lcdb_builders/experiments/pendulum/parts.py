@@ -1,0 +1,115 @@
+"""Which parts of the pendulum's cube are asked for, and which trials Appendix C runs again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from lcdb import stats
+from lcdb.errors import LabelError, did_you_mean
+from lcdb_builders.domain.part import Part
+from lcdb_builders.domain.unit import canonical_json
+from lcdb_builders.experiments.pendulum.lifetimes import EPISODES
+from lcdb_builders.experiments.pendulum.maker import IMPLEMENTATION
+
+__all__ = ["LABELS", "PERCENTILES", "parts", "rerun_parts", "selected_trials"]
+
+#: What is run under each label of the cube.
+LABELS: dict[str, dict[str, str]] = {
+    "actor_critic": {"algorithm": "actor_critic", "sigma": "library"},
+    "actor_critic_fixed": {"algorithm": "actor_critic", "sigma": "fixed"},
+    "ppo": {"algorithm": "ppo", "sigma": "library"},
+}
+#: Percentiles of the mean return whose trials of PPO are run again, by label of the cube.
+PERCENTILES = {"ppo_p01": 1, "ppo_p50": 50, "ppo_p95": 95, "ppo_p99": 99}
+
+
+def parts(
+    labels: Iterable[str], trials: int | Mapping[str, int], seed: int, episodes: int = EPISODES
+) -> list[Part]:
+    """Return the parts of some labels.
+
+    Parameters
+    ----------
+    labels
+        Of `LABELS`.
+    trials
+        How many each, or by label.
+    seed
+        The master seed.
+    episodes
+        Of each lifetime.
+
+    Examples
+    --------
+    >>> [part.label for part in parts(["ppo"], 100, seed=1)]
+    ['pendulum-ppo']
+    """
+    found = []
+    for label in dict.fromkeys(labels):
+        if label not in LABELS:
+            msg = f"no algorithm is called {label!r}.{did_you_mean(label, LABELS)}"
+            raise LabelError(msg)
+        wanted = trials if isinstance(trials, int) else trials[label]
+        found.append(_part(label, LABELS[label], wanted, seed, episodes))
+    return found
+
+
+def _part(label: str, params: Mapping[str, Any], trials: int, seed: int, episodes: int) -> Part:
+    text = canonical_json(params)
+    return Part(
+        "pendulum", (label,), seed, IMPLEMENTATION, text, length=episodes, trials=trials
+    )  # fmt: skip
+
+
+def selected_trials(means: np.ndarray) -> dict[str, int]:
+    """Return the trial at each of `PERCENTILES`: the smallest that reaches it, by label.
+
+    Parameters
+    ----------
+    means
+        Mean return of each trial.
+
+    Examples
+    --------
+    >>> selected_trials(np.array([30.0, 10.0, 20.0]))
+    {'ppo_p01': 1, 'ppo_p50': 2, 'ppo_p95': 0, 'ppo_p99': 0}
+    """
+    values = stats.inverse_cdf(means, np.array(list(PERCENTILES.values())) / 100.0)
+    return {
+        label: int(np.flatnonzero(means == value)[0])
+        for label, value in zip(PERCENTILES, values, strict=True)
+    }
+
+
+def rerun_parts(
+    selected: Mapping[str, int], repetitions: int, seed: int, episodes: int = EPISODES
+) -> list[Part]:
+    """Return the parts that run selected trials of PPO again.
+
+    Parameters
+    ----------
+    selected
+        Trials by label of `PERCENTILES`.
+    repetitions
+        How often each.
+    seed, episodes
+        As for the trials themselves.
+
+    Examples
+    --------
+    >>> [part.params for part in rerun_parts({"ppo_p50": 7}, 10, seed=1)]
+    ['{"algorithm":"ppo","percentile":50,"sigma":"library","trial":7}']
+    """
+    return [
+        _part(
+            label,
+            {**LABELS["ppo"], "percentile": PERCENTILES[label], "trial": trial},
+            repetitions,
+            seed,
+            episodes,
+        )
+        for label, trial in selected.items()
+    ]

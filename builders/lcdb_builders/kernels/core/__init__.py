@@ -1,0 +1,1 @@
+"""What every family of kernels stands on: compiling, vectors, random words, sets of rows."""

@@ -1,0 +1,238 @@
+"""Tuned cells: which rows are held out, which grid value each metric chooses, what is recorded.
+
+What every family shares, for a kernel that goes through the cells of a block::
+
+    for each cell, with its distinct training rows and their weights:
+        flag = hold_out(task, tuning, n, repetition, distinct, count, weight, at)
+        if flag != ONE_CLASS_FIT:
+            for g in range(len(tuning.grid)):
+                ...  # fit ``at.fit[:at.sizes[0]]``; score ``at.held[:at.sizes[1]]``, grouped by
+                ...  # class in ``at.lo``, `at.hi`, into ``at.scores[g]``, with `kernels.metrics`
+        choose(tuning, flag, at, tuned.choices[i, r], tuned.flags[i, r])
+        for g in range(len(tuning.grid)):
+            if is_chosen(at, g):
+                ...  # refit all n rows, score every test set into ``at.found[:sets]``
+                record(at, g, tuned.values[i, r])
+
+A family that gets many grid values from one fit fills ``at.scores`` in any order. Weights are those
+of `layout.weigh`; along additive sampling they are all 1, and ``order[:n]`` are the distinct rows.
+`lcdb_builders.reference.tuning` has the same in plain code.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.rng import permute_head
+from lcdb_builders.kernels.core.sets import Columns, Task
+
+__all__ = [
+    "CHOSEN",
+    "EQUAL",
+    "ONE_CLASS_FIT",
+    "ONE_CLASS_VALIDATION",
+    "TIE",
+    "HoldOut",
+    "Tuned",
+    "Tuning",
+    "choose",
+    "hold_out",
+    "hold_out_of",
+    "is_chosen",
+    "record",
+    "take_held",
+]
+
+# As in `lcdb.schema.CHOICE_FLAGS`.
+CHOSEN, TIE, ONE_CLASS_VALIDATION, ONE_CLASS_FIT = range(4)
+# Accuracy and AUC are maximised, Brier score and cross-entropy minimised.
+METRICS, MAXIMISED = 4, 2
+# Scores that are so near to the best are as good: what is left is the rounding of their sums, in
+# which implementations differ.
+EQUAL = 1e-12
+
+#: How a block is tuned: `key0`, `key1` of the stream that holds out rows; `grid` (G,) float64
+#: values; `place`, the index that wins ties if it is among the best, else the nearest to it, of two
+#: the smaller ("first" is place 0).
+Tuning = namedtuple("Tuning", ["key0", "key1", "grid", "place"])
+
+#: What a tuned block fills: `values` (sizes, repetitions, sets, 5), the numbers of `metrics`, each
+#: metric by its own choice; `choices`, `flags` (sizes, repetitions, 4) int8, shared by the sets.
+Tuned = namedtuple("Tuned", ["values", "choices", "flags"])
+
+#: One cell being tuned. `fit` (pool,) distinct rows to fit, in the order of first draws; `held`
+#: (pool,) rows to validate on, each as often as it was drawn, grouped by class: those of class c
+#: are ``held[lo[c]:hi[c]]``; `sizes` (4,): number of rows in `fit`, in `held` with copies, in `fit`
+#: with copies, and distinct ones in `held`; `counts` (K,) weight of `fit` by class; `scores` (G, 5)
+#: on `held` by grid value; `chosen` (4,) by metric; `found` (sets, 5) scores of a refit; `order`
+#: (pool,) workspace.
+HoldOut = namedtuple(
+    "HoldOut",
+    ["fit", "held", "lo", "hi", "sizes", "counts", "scores", "chosen", "found", "order"],
+)
+
+
+def hold_out_of(task: Task, columns: Columns, tuning: Tuning) -> HoldOut:
+    """Return room for the cells of a block, one after the other."""
+    rows, classes = len(task.pool), task.classes
+    return HoldOut(
+        np.empty(rows, np.int64),
+        # With their copies held-out rows are at most all but one of the largest draw.
+        np.empty(max(rows, int(task.sizes[-1])), np.int64),
+        np.zeros(classes, np.int64),
+        np.zeros(classes, np.int64),
+        np.zeros(4, np.int64),
+        np.zeros(classes, np.int64),
+        np.full((len(tuning.grid), 5), np.nan),
+        np.zeros(METRICS, np.int64),
+        np.empty((len(columns.lo), 5)),
+        np.empty(rows, np.int64),
+    )
+
+
+@kernel(borrow=True)
+def hold_out(task, tuning, n, repetition, distinct, count, weight, at):
+    """Divide a training set into rows to fit and rows to validate on.
+
+    Of the distinct rows ``max(2, count // 5)`` are held out with all their copies, but never all.
+
+    Parameters
+    ----------
+    task, tuning
+        Of the block.
+    n, repetition
+        The cell.
+    distinct, count
+        ``distinct[:count]`` are its rows in the order of first draws.
+    weight
+        (N,) how often each of them was drawn.
+    at
+        Its `fit`, `held`, `lo`, `hi`, `sizes` and `counts` are overwritten.
+
+    Returns
+    -------
+    int
+        `CHOSEN`; `ONE_CLASS_VALIDATION` or `ONE_CLASS_FIT` if one part lacks a second class.
+    """
+    classes = task.classes
+    parted = max(min(max(2, count // 5), count - 1), 0)
+    order = at.order[:count]
+    for i in range(count):
+        order[i] = i
+    permute_head(tuning.key0, tuning.key1, n, repetition, 0, order, parted)
+    for c in range(classes):
+        at.counts[c] = 0
+        at.hi[c] = 0
+    for i in range(parted):
+        row = distinct[order[i]]
+        at.held[i] = order[i]
+        at.hi[task.y[row]] += weight[row]
+    for i in range(count):
+        order[i] = 0
+    for i in range(parted):
+        order[at.held[i]] = 1  # from here on: whether a row is held out
+    before = 0
+    held_classes = 0
+    for c in range(classes):
+        held_classes += at.hi[c] > 0
+        at.lo[c] = before
+        before += at.hi[c]
+        at.hi[c] = at.lo[c]
+    kept = 0
+    total = 0
+    for i in range(count):
+        row = distinct[i]
+        c = task.y[row]
+        if order[i] == 1:
+            for _ in range(weight[row]):
+                at.held[at.hi[c]] = row
+                at.hi[c] += 1
+        else:
+            at.fit[kept] = row
+            kept += 1
+            at.counts[c] += weight[row]
+            total += weight[row]
+    at.sizes[0] = kept
+    at.sizes[1] = before
+    at.sizes[2] = total
+    at.sizes[3] = parted
+    fit_classes = 0
+    for c in range(classes):
+        fit_classes += at.counts[c] > 0
+    if fit_classes < 2 or before == 0:
+        return ONE_CLASS_FIT
+    return ONE_CLASS_VALIDATION if held_classes < 2 else CHOSEN
+
+
+@kernel(borrow=True)
+def take_held(task, at, XT):
+    """Write the held-out rows as columns: ``XT[:, :at.sizes[1]]``, grouped by class."""
+    for t in range(at.sizes[1]):
+        row = at.held[t]
+        for j in range(task.X.shape[1]):
+            XT[j, t] = task.X[row, j]
+
+
+@kernel(borrow=True)
+def choose(tuning, flag, at, choices, flags):
+    """Choose a grid value for each metric from `at.scores`.
+
+    Parameters
+    ----------
+    tuning
+        Grid and tie rule.
+    flag
+        What `hold_out` returned; with `ONE_CLASS_FIT` nothing has been scored.
+    at
+        `scores` are read, `chosen` is written.
+    choices, flags
+        (4,) int8, filled: what the cube stores.
+    """
+    values = len(tuning.grid)
+    for m in range(METRICS):
+        sign = 1.0 if m < MAXIMISED else -1.0
+        best = -np.inf  # and so it stays for the AUC of one class: all are tied
+        if flag != ONE_CLASS_FIT:
+            for g in range(values):
+                x = sign * at.scores[g, m]
+                best = x if x > best else best
+        least = best - EQUAL * max(1.0, abs(best)) if best > -np.inf else best
+        equal = 0
+        chosen = 0
+        for g in range(values):
+            if best == -np.inf or sign * at.scores[g, m] >= least:
+                equal += 1
+                if equal == 1 or abs(g - tuning.place) < abs(chosen - tuning.place):
+                    chosen = g
+        at.chosen[m] = chosen
+        choices[m] = chosen
+        if flag == CHOSEN:
+            flags[m] = TIE if equal > 1 else CHOSEN
+        else:
+            flags[m] = flag
+
+
+@kernel(borrow=True)
+def is_chosen(at, index):
+    """Whether a metric has chosen this grid value."""
+    found = False
+    for m in range(METRICS):
+        found |= at.chosen[m] == index
+    return found
+
+
+@kernel(borrow=True)
+def record(at, index, out):
+    """Copy from `at.found` the metrics that have chosen this grid value, for every test set.
+
+    The clipped rows are those of the cross-entropy's choice. ``out`` is (sets, 5).
+    """
+    for k in range(len(out)):
+        for m in range(METRICS):
+            if at.chosen[m] == index:
+                out[k, m] = at.found[k, m]
+        if at.chosen[METRICS - 1] == index:
+            out[k, METRICS] = at.found[k, METRICS]

@@ -1,0 +1,1 @@
+"""NMC, LDC and QDC."""

@@ -1,0 +1,311 @@
+"""NMC, LDC and QDC: a Gaussian per class, fitted to moments and scored on columns.
+
+A fit factors the covariance and ridge afresh for each n: the ridge changes with the mean
+within-class variance of all classes. The scores of a row do not depend on where it stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from lcdb_builders.kernels.core.elementary import fma
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.gaussian.moments import (
+    EACH_CLASS,
+    NO_ROOT,
+    POOLED,
+    add_draw,
+    mean_variance,
+    overall_mean,
+)
+from lcdb_builders.kernels.gaussian.qr import factor, invert, solve, solve_transposed, stack
+from lcdb_builders.kernels.scores.losses import CHUNK
+
+__all__ = [
+    "LDC",
+    "NMC",
+    "QDC",
+    "Model",
+    "begin_fit",
+    "fit_draw",
+    "fit_moments",
+    "linear_scores",
+    "model_of",
+    "score_columns",
+]
+
+# A kind is the scatter that it needs.
+NMC, LDC, QDC = NO_ROOT, POOLED, EACH_CLASS
+
+#: `present` (K,) classes of the training set; `means` (K, d); of LDC `coef` (K, d), `centre` (d,);
+#: of QDC `white` (K, d, d); of both `intercept` (K,); `spread` (1,) the mean within-class variance
+#: s̄; workspace `L` (d, d), `Z` (d, rows), `Y` (d + 1, CHUNK).
+Model = namedtuple(
+    "Model", ["present", "means", "coef", "intercept", "centre", "white", "spread", "L", "Z", "Y"]
+)
+
+
+def model_of(kind, classes, d, rows):
+    """Return an unfitted model, with workspace for draws of so many distinct rows."""
+    return Model(
+        np.zeros(classes, bool),
+        np.zeros((classes, d)),
+        np.zeros((classes, d)),
+        np.zeros(classes),
+        np.zeros(d),
+        np.zeros((classes if kind == QDC else 1, d, d)),
+        np.ones(1),
+        np.zeros((d, d)),
+        np.zeros((d, rows + (classes + 1) * d)),
+        np.zeros((d + 1, CHUNK)),
+    )
+
+
+@kernel(borrow=True)
+def _median(values):
+    """Median of a few numbers, by counting what is below each of them."""
+    size = len(values)
+    total = 0.0
+    for i in range(size):
+        x = values[i]
+        below = 0
+        for j in range(size):
+            below += (values[j] < x) | ((values[j] == x) & (j < i))
+        total += x * ((below == (size - 1) // 2) + 0.0) + x * ((below == size // 2) + 0.0)
+    return 0.5 * total
+
+
+@kernel(borrow=True)
+def _shrink(shrinkage, moments, n, classes, model):
+    """Means moved towards the overall mean, as the reference does it (Tibshirani et al. 2002)."""
+    K, d = moments.means.shape
+    deviation = moments.row
+    for j in range(d):
+        deviation[j] = math.sqrt(moments.within[j] / (n - classes))
+    middle = _median(deviation)
+    for j in range(d):
+        overall = 0.0
+        for c in range(K):
+            overall += moments.counts[c] * moments.means[c, j]
+        overall /= n
+        for c in range(K):
+            if model.present[c]:
+                offset = moments.means[c, j] - overall
+                threshold = (
+                    shrinkage
+                    * math.sqrt(1.0 / moments.counts[c] - 1.0 / n)
+                    * (deviation[j] + middle)
+                )
+                size = max(abs(offset) - threshold, 0.0)
+                model.means[c, j] = overall + (size if offset > 0.0 else -size)
+
+
+@kernel(borrow=True)
+def _discriminants(moments, n, model):
+    """Coefficients and intercepts of LDC from the factor in ``model.L``."""
+    classes, d = moments.means.shape
+    overall_mean(moments, n, model.centre)
+    for c in range(classes):
+        if not model.present[c]:
+            continue
+        u = model.coef[c]
+        for j in range(d):
+            moments.row[j] = moments.means[c, j] - model.centre[j]
+        solve(model.L, moments.row, u)
+        square = 0.0
+        for j in range(d):
+            square += u[j] * u[j]
+        model.intercept[c] = math.log(moments.counts[c] / n) - 0.5 * square
+        solve_transposed(model.L, u, u)
+
+
+@kernel(glue=True)
+def _whiten(moments, n, c, model):
+    """Inverse factor and intercept of class c of QDC from the factor in ``model.L``."""
+    invert(model.L, model.white[c])
+    log_det = 0.0
+    for j in range(len(model.L)):
+        log_det += math.log(abs(model.L[j, j]))
+    model.intercept[c] = math.log(moments.counts[c] / n) - log_det
+
+
+@kernel(glue=True)
+def _whiten_by_spread(moments, n, c, model):
+    """Inverse factor and intercept of a class that has no covariance: that of s̄ I."""
+    d = len(model.L)
+    for j in range(d):
+        for k in range(j):
+            model.white[c, j, k] = 0.0
+        model.white[c, j, j] = 1.0 / math.sqrt(model.spread[0])
+    model.intercept[c] = math.log(moments.counts[c] / n) - 0.5 * d * math.log(model.spread[0])
+
+
+@kernel(borrow=True)
+def begin_fit(kind, parameter, moments, n, model):
+    """Take means and spread, shrinking those of NMC; returns whether there are several classes."""
+    classes = 0
+    for c in range(len(moments.counts)):
+        model.present[c] = moments.counts[c] > 0
+        classes += model.present[c]
+        for j in range(len(moments.within)):
+            model.means[c, j] = moments.means[c, j]
+    model.spread[0] = mean_variance(moments.within, n)
+    if kind == NMC and parameter > 0.0 and n > classes:
+        _shrink(parameter, moments, n, classes, model)
+    return classes > 1
+
+
+@kernel(glue=True)
+def fit_moments(kind, parameter, moments, n, model):
+    """Fit to the n rows that `add_row` has added; a model of one class is its `present` alone.
+
+    Parameters
+    ----------
+    kind
+        `NMC`, `LDC` or `QDC`.
+    parameter
+        Shrinkage of NMC, ridge of LDC and QDC.
+    moments, n, model
+        Rows and their number; overwritten.
+    """
+    if not begin_fit(kind, parameter, moments, n, model):
+        return
+    d = len(model.centre)
+    ridge = parameter * model.spread[0]
+    if kind == LDC:
+        stack(moments.roots[0], model.Z)
+        factor(model.Z, 0, d, n, ridge, model.L)
+        _discriminants(moments, n, model)
+    elif kind == QDC:
+        for c in range(len(model.present)):
+            if model.present[c] and moments.distinct[c]:
+                stack(moments.roots[c], model.Z)
+                factor(model.Z, 0, d, moments.counts[c], ridge, model.L)
+                _whiten(moments, n, c, model)
+            elif model.present[c]:
+                _whiten_by_spread(moments, n, c, model)
+
+
+@kernel(glue=True)
+def fit_draw(kind, parameter, task, weight, distinct, count, n, moments, places, model):
+    """Fit to a draw; arguments as for `fit_moments` and `add_draw`."""
+    d = len(model.centre)
+    spare = d if kind == QDC else 0
+    add_draw(task, weight, distinct, count, spare, moments, places, model.Z)
+    if not begin_fit(kind, parameter, moments, n, model):
+        return
+    first, stop, _ = places
+    ridge = parameter * model.spread[0]
+    if kind == LDC:
+        factor(model.Z, 0, count, n, ridge, model.L)
+        _discriminants(moments, n, model)
+    elif kind == QDC:
+        for c in range(len(model.present)):
+            if model.present[c] and moments.distinct[c]:
+                factor(model.Z, first[c], stop[c], moments.counts[c], ridge, model.L)
+                _whiten(moments, n, c, model)
+            elif model.present[c]:
+                _whiten_by_spread(moments, n, c, model)
+
+
+@kernel(borrow=True)
+def _distance_scores(mean, spread, XT, a, b, s):
+    """Squared distances in feature order over -2 s̄, without fused operations."""
+    d = len(mean)
+    size = b - a
+    for i in range(size):
+        s[i] = 0.0
+    for j in range(d):
+        x = XT[j, a:b]
+        m = mean[j]
+        for i in range(size):
+            s[i] += (x[i] - m) * (x[i] - m)
+    for i in range(size):
+        s[i] = s[i] / (-2.0 * spread)
+
+
+@kernel(borrow=True)
+def linear_scores(coef, intercept, Y, size, s):
+    """Write an intercept plus the weighted sum of the first so many columns of Y."""
+    d = len(coef)
+    for i in range(size):
+        s[i] = intercept
+    j = 0
+    while j + 4 <= d:
+        y0, y1, y2, y3 = Y[j], Y[j + 1], Y[j + 2], Y[j + 3]
+        c0, c1, c2, c3 = coef[j], coef[j + 1], coef[j + 2], coef[j + 3]
+        for i in range(size):
+            s[i] = fma(c3, y3[i], fma(c2, y2[i], fma(c1, y1[i], fma(c0, y0[i], s[i]))))
+        j += 4
+    while j < d:
+        y0 = Y[j]
+        c0 = coef[j]
+        for i in range(size):
+            s[i] = fma(c0, y0[i], s[i])
+        j += 1
+
+
+@kernel(borrow=True)
+def _quadratic_scores(white, intercept, Y, size, z, s):
+    """Intercept minus half the squared length of the whitened deviations."""
+    for i in range(size):
+        s[i] = intercept
+    for k in range(len(white)):
+        linear_scores(white[k, : k + 1], 0.0, Y, size, z)
+        for i in range(size):
+            s[i] = fma(-0.5 * z[i], z[i], s[i])
+
+
+@kernel(borrow=True)
+def _centre_columns(XT, centre, a, b, Y):
+    for j in range(len(centre)):
+        x = XT[j, a:b]
+        y = Y[j]
+        m = centre[j]
+        for i in range(b - a):
+            y[i] = x[i] - m
+
+
+@kernel(glue=True)
+def _score_run(kind, model, XT, a, b, S):
+    """Scores of at most CHUNK columns a:b for the present classes."""
+    Y = model.Y
+    if kind == LDC:
+        _centre_columns(XT, model.centre, a, b, Y)
+    for c in range(len(model.present)):
+        if not model.present[c]:
+            continue
+        s = S[c, a:b]
+        if kind == NMC:
+            _distance_scores(model.means[c], model.spread[0], XT, a, b, s)
+        elif kind == LDC:
+            linear_scores(model.coef[c], model.intercept[c], Y, b - a, s)
+        else:
+            _centre_columns(XT, model.means[c], a, b, Y)
+            _quadratic_scores(model.white[c], model.intercept[c], Y, b - a, Y[len(model.L)], s)
+
+
+@kernel(borrow=True)
+def score_columns(kind, model, XT, first, stop, S):
+    """Write the log scores of columns first:stop for the present classes, if more than one.
+
+    Parameters
+    ----------
+    kind, model
+        As they were fitted.
+    XT
+        (d, columns) features.
+    first, stop
+        Which columns.
+    S
+        (K, columns) log scores; rows of absent classes are left as they are.
+    """
+    classes = 0
+    for c in range(len(model.present)):
+        classes += model.present[c]
+    if classes > 1:
+        for a in range(first, stop, CHUNK):  # runs that stay in the cache
+            _score_run(kind, model, XT, a, min(a + CHUNK, stop), S)

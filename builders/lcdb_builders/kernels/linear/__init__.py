@@ -1,0 +1,1 @@
+"""LREG and LSVC."""

@@ -1,0 +1,288 @@
+"""Squared hinge of weighted rows at its exact optimum, by finite Newton steps.
+
+Minimises ``C * sum of w_r * max(0, 1 - t_r z_r)**2 + 1/2 theta' P theta``. Rows within the margin
+are active; for a given set of them the objective is quadratic, so its minimum is one linear system
+away. Second moments of the active rows are carried from step to step and from size to size: a row
+that turns active or passive costs one outer product, and no step needs a pass for the gradient.
+Scores are carried as well, so a row that joins outside of the margin costs its own score alone.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.linear.logistic import DECREASE, LEAST_LENGTH, NEAR, STEPS, TOLERANCE
+from lcdb_builders.kernels.linear.newton import (
+    add_outer,
+    add_products,
+    add_weighted_gram,
+    cholesky,
+    cholesky_solve,
+    copy,
+    linear_scores,
+    multiply_lower,
+    quadratic,
+)
+
+__all__ = ["Carried", "carried", "finite_newton", "forget"]
+
+# Outer products until the moments are summed afresh, so that rounding cannot pile up.
+FRESH = 512
+# With a smaller pivot the moments have lost too many digits: the rows themselves make up for them.
+REFINED = 1e-6
+
+#: What is known of each class, along rows that only grow. Of the rows whose optimum it is: `known`
+#: (K,), how many they are, 0 if that is not known; `z` (K, rows), their scores; `loss` (K,) without
+#: its price, and `price` (K,). Of the rows that are `active` (K, rows), 0 or 1: `moments`
+#: (K, p, p), their sum of w x x' (lower triangle), `targets` (K, p), that of w t x; and `age` (K,),
+#: how many outer products ago they were summed afresh.
+Carried = namedtuple(
+    "Carried", ["known", "z", "loss", "price", "active", "moments", "targets", "age"]
+)
+
+
+@kernel(glue=True)
+def carried(classes, p, rows):
+    """Return what is known of no rows."""
+    return Carried(
+        np.zeros(classes, np.int64),
+        np.empty((classes, rows)),
+        np.zeros(classes),
+        np.zeros(classes),
+        np.zeros((classes, rows)),
+        np.zeros((classes, p, p)),
+        np.zeros((classes, p)),
+        np.zeros(classes, np.int64),
+    )
+
+
+@kernel(borrow=True)
+def forget(carried, c):
+    """Know nothing of a class."""
+    carried.known[c] = 0
+    carried.active[c] = 0.0
+    carried.moments[c] = 0.0
+    carried.targets[c] = 0.0
+    carried.age[c] = 0
+
+
+@kernel(reorder=True, borrow=True)
+def _hinge(first, n, sign, weight, z, active, within):
+    """Loss of rows first..n-1, and which are within the margin; returns how many changed."""
+    t = sign[first:n]
+    w = weight[first:n]
+    f = z[first:n]
+    before = active[first:n]
+    now = within[first:n]
+    loss = 0.0
+    changed = 0.0
+    for r in range(n - first):
+        gap = 1.0 - t[r] * f[r]
+        inside = 1.0 if gap > 0.0 else 0.0
+        gap = max(gap, 0.0)
+        loss += w[r] * gap * gap
+        now[r] = inside
+        changed += abs(inside - before[r])
+    return loss, changed
+
+
+@kernel(reorder=True, borrow=True)
+def _hinge_loss(n, sign, weight, z, along, length):
+    """Loss at scores ``z + length * along``."""
+    loss = 0.0
+    for r in range(n):
+        gap = max(1.0 - sign[r] * (z[r] + length * along[r]), 0.0)
+        loss += weight[r] * gap * gap
+    return loss
+
+
+@kernel(glue=True)
+def _refresh(problem, within, moments, targets, spare, scaled):
+    """Sum moments and targets of the rows within the margin."""
+    n = problem.n
+    moments[:] = 0.0
+    targets[:] = 0.0
+    for r in range(n):
+        spare[r] = problem.weight[r] * within[r]
+    add_weighted_gram(problem.XT, n, spare, scaled, moments)
+    for r in range(n):
+        spare[r] *= problem.sign[r]
+    add_products(problem.XT, 0, n, spare, targets)
+
+
+@kernel(glue=True)
+def _exchange(problem, first, within, active, moments, targets, x):
+    """Move rows that turned active or passive into or out of the moments."""
+    p = len(targets)
+    before = active[first : problem.n]
+    now = within[first : problem.n]
+    for i in range(len(now)):
+        change = now[i] - before[i]
+        if change != 0.0:
+            r = first + i
+            for j in range(p - 1):
+                x[j] = problem.XT[j, r]
+            x[p - 1] = 1.0
+            scale = change * problem.weight[r]
+            add_outer(moments, x, scale)
+            for j in range(p):
+                targets[j] += scale * problem.sign[r] * x[j]
+
+
+@kernel(glue=True)
+def _activate(problem, first, changed, within, carried, c, scratch):
+    """Bring moments and targets to the rows within the margin, of which so many changed."""
+    active = carried.active[c]
+    moments = carried.moments[c]
+    targets = carried.targets[c]
+    carried.age[c] += int(changed)
+    if changed > 8 + problem.n / 16 or carried.age[c] > FRESH:
+        _refresh(problem, within, moments, targets, scratch.rows[0], scratch.rows[2])
+        carried.age[c] = 0
+    else:
+        _exchange(problem, first, within, active, moments, targets, scratch.vectors[0])
+    copy(within[first : problem.n], active[first:])
+
+
+@kernel(glue=True)
+def _refine(problem, active, L, scale, goal, scratch):
+    """Solve for what is left of the gradient at `goal`, summed over the rows themselves."""
+    p = len(goal)
+    z = scratch.rows[0]
+    pull = scratch.rows[2]
+    gradient = scratch.vectors[3]
+    step = scratch.vectors[4]
+    linear_scores(problem.XT, 0, problem.n, goal, z)
+    for r in range(problem.n):
+        price = 2.0 * problem.price * problem.weight[r] * active[r]
+        pull[r] = price * (problem.sign[r] - z[r])
+    gradient[:] = 0.0
+    add_products(problem.XT, 0, problem.n, pull, gradient)
+    multiply_lower(problem.P, goal, step)
+    for i in range(p):
+        gradient[i] -= step[i]
+    cholesky_solve(L, scale, gradient, step)
+    for i in range(p):
+        goal[i] += step[i]
+
+
+@kernel(glue=True)
+def _solve(problem, theta, carried, c, scratch, goal, right):
+    """Fill `goal` with the minimum for the active rows, and `right` with the step to there.
+
+    Returns its squared decrement.
+    """
+    p = len(goal)
+    H = scratch.H
+    scale = scratch.vectors[0]
+    for i in range(p):
+        right[i] = 2.0 * problem.price * carried.targets[c, i]
+        for j in range(i + 1):
+            H[i, j] = problem.P[i, j] + 2.0 * problem.price * carried.moments[c, i, j]
+    smallest = cholesky(H, scratch.L, scale)
+    cholesky_solve(scratch.L, scale, right, goal)
+    if smallest < REFINED:
+        _refine(problem, carried.active[c], scratch.L, scale, goal, scratch)
+    for i in range(p):
+        right[i] = goal[i] - theta[i]
+    return quadratic(H, right)
+
+
+@kernel(glue=True)
+def _go_less_far(problem, theta, step, squared, objective, z, along, goal):
+    """Halve the step until the objective falls; `along` holds the scores of the whole step.
+
+    Returns whether it did; if so, `theta` is there.
+    """
+    for r in range(problem.n):
+        along[r] -= z[r]
+    length = 0.5
+    while length >= LEAST_LENGTH:
+        for i in range(len(theta)):
+            goal[i] = theta[i] + length * step[i]
+        loss = _hinge_loss(problem.n, problem.sign, problem.weight, z, along, length)
+        found = problem.price * loss + 0.5 * quadratic(problem.P, goal)
+        if found <= objective - DECREASE * length * squared:
+            copy(goal, theta)
+            return True
+        length *= 0.5
+    return False
+
+
+@kernel(borrow=True)
+def finite_newton(problem, theta, carried, c, scratch, count):
+    """Go from `theta` to the optimum.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`; its penalty is positive definite.
+    theta
+        Start, and on return the optimum; where something is known of the class, its last optimum.
+    carried, c
+        What is known of all classes, and which of them this is.
+    scratch
+        Workspace.
+    count
+        Passes and linear systems are counted here.
+
+    Returns
+    -------
+    bool
+        Whether the optimum was reached.
+    """
+    XT = problem.XT
+    n = problem.n
+    sign = problem.sign
+    weight = problem.weight
+    z = carried.z[c]
+    active = carried.active[c]
+    along = scratch.rows[0]
+    within = scratch.rows[1]
+    goal = scratch.vectors[1]
+    step = scratch.vectors[2]
+    first = carried.known[c]
+    linear_scores(XT, first, n, theta, z)
+    loss, changed = _hinge(first, n, sign, weight, z, active, within)
+    if first > 0 and changed == 0.0 and carried.price[c] == problem.price:
+        carried.known[c] = n  # rows that joined are all outside of the margin
+        return True
+    if first > 0:
+        loss += carried.loss[c]
+    copy(active[:first], within)
+    carried.known[c] = 0
+    objective = problem.price * loss + 0.5 * quadratic(problem.P, theta)
+    for _ in range(STEPS):
+        if changed > 0.0:
+            _activate(problem, first, changed, within, carried, c, scratch)
+        first = 0
+        count[1] += 1
+        squared = _solve(problem, theta, carried, c, scratch, goal, step)
+        if squared <= TOLERANCE * objective:
+            copy(goal, theta)
+            return True
+        before = objective
+        linear_scores(XT, 0, n, goal, along)
+        loss, changed = _hinge(0, n, sign, weight, along, active, within)
+        count[0] += 1
+        objective = problem.price * loss + 0.5 * quadratic(problem.P, goal)
+        exact = changed == 0.0  # the minimum of the quadratic, and that is the objective there
+        if exact or squared <= NEAR * before or objective <= before - DECREASE * squared:
+            copy(goal, theta)
+            copy(along[:n], z)
+            if exact:
+                carried.known[c] = n
+                carried.loss[c] = loss
+                carried.price[c] = problem.price
+                return True
+            continue
+        if not _go_less_far(problem, theta, step, squared, before, z, along, goal):
+            return False
+        linear_scores(XT, 0, n, theta, z)
+        loss, changed = _hinge(0, n, sign, weight, z, active, within)
+        objective = problem.price * loss + 0.5 * quadratic(problem.P, theta)
+        count[0] += 1
+    return False

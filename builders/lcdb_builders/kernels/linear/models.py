@@ -1,0 +1,199 @@
+"""Linear models of all classes, one against the rest: training rows, fits, decision values.
+
+A fit starts from where the coefficients are. Solvers that form Hessians go first; where those lose
+too many digits, reflections start from 0.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from lcdb_builders.kernels.core.elementary import fma
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.linear.hinge import carried, finite_newton, forget
+from lcdb_builders.kernels.linear.logistic import damped_newton
+from lcdb_builders.kernels.linear.newton import Problem, scratch
+from lcdb_builders.kernels.linear.qr_fallback import HINGE, LOGISTIC, orthogonal_newton
+from lcdb_builders.kernels.scores.losses import pad
+
+__all__ = [
+    "LREG",
+    "LSVC",
+    "Models",
+    "decide",
+    "decide_all",
+    "decide_own",
+    "fit",
+    "models_of",
+    "problem_of",
+    "set_price",
+    "take_rows",
+]
+
+LREG, LSVC = 0, 1
+
+#: Models and the training rows in hand. `theta` (K, p), coefficients and intercept; `unit` (p, p)
+#: penalty of size 1 and its root `unit_root`; `price` (1,), of LREG's penalty or of LSVC's loss;
+#: `P` and `root`, the penalty in use. `XT` (d, rows), `sign` (K, rows), `weight` (rows,).
+#: `inverse` (K, p, p) Hessians of LREG, `carried` what LSVC knows of its moments. `count` (4,):
+#: passes over rows, linear systems, models fitted by reflections, and models not found.
+Models = namedtuple(
+    "Models",
+    [
+        "theta",
+        "unit",
+        "unit_root",
+        "price",
+        "P",
+        "root",
+        "XT",
+        "sign",
+        "weight",
+        "inverse",
+        "carried",
+        "scratch",
+        "count",
+    ],
+)
+
+
+@kernel(glue=True)
+def models_of(task, unit, unit_root):
+    """Return models of no rows, of price 1."""
+    classes = task.classes
+    p = len(unit)
+    rows = pad(len(task.pool))  # so that no feature begins in the middle of a vector
+    return Models(
+        np.zeros((classes, p)),
+        unit,
+        unit_root,
+        np.ones(1),
+        unit.copy(),
+        unit_root.copy(),
+        np.empty((p - 1, rows)),
+        np.empty((classes, rows)),
+        np.ones(rows),
+        np.empty((classes, p, p)),
+        carried(classes, p, rows),
+        scratch(p, rows),
+        np.zeros(4, np.int64),
+    )
+
+
+@kernel(borrow=True)
+def set_price(kind, models, price):
+    """Use another size of LREG's penalty, or another price of LSVC's loss."""
+    models.price[0] = price
+    if kind == LREG:
+        root = np.sqrt(price)
+        for i in range(len(models.P)):
+            for j in range(len(models.P)):
+                models.P[i, j] = price * models.unit[i, j]
+                models.root[i, j] = root * models.unit_root[i, j]
+
+
+@kernel(borrow=True)
+def take_rows(task, rows, first, stop, models):
+    """Copy training rows into `XT` and `sign`."""
+    for i in range(first, stop):
+        row = rows[i]
+        for j in range(len(models.XT)):
+            models.XT[j, i] = task.X[row, j]
+        label = task.y[row]
+        for c in range(task.classes):
+            models.sign[c, i] = 1.0 if c == label else -1.0
+
+
+@kernel(glue=True)
+def problem_of(models, c, n):
+    """Return what the model of a class minimises over the first n rows in hand."""
+    return Problem(
+        models.XT, n, models.sign[c], models.weight, models.P, models.root, models.price[0]
+    )
+
+
+@kernel(borrow=True)
+def fit(kind, tolerance, models, c, n, want_inverse):
+    """Fit a class to the first n rows in hand.
+
+    Parameters
+    ----------
+    kind
+        `LREG` or `LSVC`.
+    tolerance
+        Of LREG, see `damped_newton`.
+    models
+        Rows, and where to start; its model of class `c` is replaced. What LSVC carries must be of
+        the first of these rows.
+    c, n
+        Class, and number of rows.
+    want_inverse
+        Whether LREG's inverse Hessian of the class is to be filled as well.
+
+    Returns
+    -------
+    bool
+        Whether it was found without reflections: if not, the inverse Hessian means nothing. A model
+        that is not found at all is NaN.
+    """
+    theta = models.theta[c]
+    problem = problem_of(models, c, n)
+    if kind == LREG:
+        inverse = models.inverse[c]
+        found = damped_newton(
+            problem, tolerance, theta, want_inverse, inverse, models.scratch, models.count
+        )
+    else:
+        found = finite_newton(problem, theta, models.carried, c, models.scratch, models.count)
+    if not found:
+        if kind == LSVC:
+            forget(models.carried, c)
+        theta[:] = 0.0
+        models.count[2] += 1
+        if not orthogonal_newton(LOGISTIC if kind == LREG else HINGE, problem, theta):
+            theta[:] = np.nan
+            models.count[3] += 1
+    return found
+
+
+@kernel(borrow=True)
+def decide(XT, first, stop, theta, out):
+    """Fill ``out[first:stop]`` with decision values of columns, summed in feature order."""
+    d = len(theta) - 1
+    f = out[first:stop]
+    for t in range(len(f)):
+        f[t] = theta[d]
+    j = 0
+    while j + 4 <= d:
+        a = XT[j, first:stop]
+        b = XT[j + 1, first:stop]
+        c = XT[j + 2, first:stop]
+        e = XT[j + 3, first:stop]
+        for t in range(len(f)):
+            value = fma(theta[j + 1], b[t], fma(theta[j], a[t], f[t]))
+            f[t] = fma(theta[j + 3], e[t], fma(theta[j + 2], c[t], value))
+        j += 4
+    while j < d:
+        a = XT[j, first:stop]
+        for t in range(len(f)):
+            f[t] = fma(theta[j], a[t], f[t])
+        j += 1
+
+
+@kernel(glue=True)
+def decide_all(models, columns, at):
+    """Fill ``at.F`` with decision values of all columns."""
+    for c in range(len(at.fitted)):
+        if at.fitted[c]:
+            decide(columns.XT, 0, columns.XT.shape[1], models.theta[c], at.F[c])
+
+
+@kernel(glue=True)
+def decide_own(models, at):
+    """Fill ``at.F`` with decision values of the repetition's own columns from ``at.lo``."""
+    for c in range(len(at.fitted)):
+        if at.fitted[c]:
+            for k in range(len(at.fitted)):
+                decide(at.XT, at.lo[0, k], at.hi[0, k], models.theta[c], at.F[c])

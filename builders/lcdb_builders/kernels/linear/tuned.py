@@ -1,0 +1,239 @@
+"""Tuned blocks of LREG and LSVC: along the path of penalties, from strong to weak.
+
+Every fit of a path starts where the last ones point to. Paths start from the model of the whole
+pool (LREG) or from 0 (LSVC), and refits from the path's own models, so that a cell's numbers do not
+depend on which other cells are computed with it.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from lcdb_builders.kernels.core.holdout import (
+    ONE_CLASS_FIT,
+    choose,
+    hold_out,
+    is_chosen,
+    record,
+    take_held,
+)
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.sets import ADDITIVE, draw, regroup, weigh
+from lcdb_builders.kernels.linear.hinge import forget
+from lcdb_builders.kernels.linear.logistic import TOLERANCE
+from lcdb_builders.kernels.linear.models import (
+    LREG,
+    decide,
+    decide_all,
+    decide_own,
+    fit,
+    models_of,
+    set_price,
+    take_rows,
+)
+from lcdb_builders.kernels.linear.newton import copy
+from lcdb_builders.kernels.scores.metrics import room
+from lcdb_builders.kernels.scores.one_vs_rest import (
+    desk,
+    fitted_classes,
+    score_constant_sets,
+    score_left_out,
+    score_own_sets,
+    score_side_by_side,
+)
+
+__all__ = ["linear_tuned"]
+
+# Steps converge quadratically: after the last one, a path of LREG is as good as `TOLERANCE` asks.
+PATH_TOLERANCE = 1e-9
+
+#: `paths` (G, K, d + 1) models of the rows to fit, `start` (K, d + 1) of the pool with the
+#: strongest penalty, and `models`, the ones in hand. Held-out rows `held` (d, rows), their decision
+#: values `F` (K, rows) and `room` to score them.
+Paths = namedtuple("Paths", ["paths", "start", "models", "held", "F", "room"])
+
+
+@kernel(glue=True)
+def _paths(task, tuning, unit, unit_root):
+    classes = task.classes
+    p = len(unit)
+    rows = len(task.pool)
+    return Paths(
+        np.zeros((len(tuning.grid), classes, p)),
+        np.zeros((classes, p)),
+        models_of(task, unit, unit_root),
+        np.empty((p - 1, rows)),
+        np.empty((classes, rows)),
+        room(classes, rows),
+    )
+
+
+@kernel(glue=True)
+def _point_on(paths, g, step, c, theta):
+    """Start from where the last models of a path point to.
+
+    Along equal steps of the logarithm models of separable rows change by almost the same, and
+    others by ever less: the last change is continued by its ratio to the one before.
+    """
+    last = paths[g - step, c]
+    before = paths[g - 2 * step, c]
+    first = paths[g - 3 * step, c]
+    now = 0.0
+    then = 0.0
+    for j in range(len(theta)):
+        now += (last[j] - before[j]) ** 2
+        then += (before[j] - first[j]) ** 2
+    ratio = min(1.0, np.sqrt(now / then)) if then > 0.0 else 0.0
+    for j in range(len(theta)):
+        theta[j] = last[j] + ratio * (last[j] - before[j])
+
+
+@kernel(borrow=True)
+def _follow(kind, tuning, path, c, n):
+    """Fit a class to the rows in hand with every value of the grid, from strong to weak."""
+    models = path.models
+    values = len(tuning.grid)
+    step = -1 if kind == LREG else 1
+    first = values - 1 if kind == LREG else 0
+    theta = models.theta[c]
+    copy(path.start[c], theta)
+    forget(models.carried, c)
+    for i in range(values):
+        g = first + i * step
+        if kind == LREG and i > 2:
+            _point_on(path.paths, g, step, c, theta)
+        set_price(kind, models, tuning.grid[g])
+        fit(kind, PATH_TOLERANCE, models, c, n, False)
+        copy(theta, path.paths[g, c])
+
+
+@kernel(glue=True)
+def _start_from_pool(kind, task, tuning, path, at):
+    """Fit the whole pool with the strongest penalty, for the paths of cells to start from."""
+    if kind != LREG:
+        return
+    models = path.models
+    at.counts[:] = 0.0
+    for row in task.pool:
+        at.counts[task.y[row]] += 1.0
+    fitted_classes(at)
+    take_rows(task, task.pool, 0, len(task.pool), models)
+    set_price(kind, models, tuning.grid[len(tuning.grid) - 1])
+    for c in range(task.classes):
+        if at.fitted[c]:
+            fit(kind, TOLERANCE, models, c, len(task.pool), False)
+    path.start[:] = models.theta
+
+
+@kernel(borrow=True)
+def _try_grid(kind, task, tuning, path, at, held):
+    """Score every grid value on the held-out rows."""
+    models = path.models
+    n = held.sizes[0]
+    rows = held.sizes[1]
+    for c in range(task.classes):
+        at.counts[c] = held.counts[c]
+    fitted_classes(at)
+    take_rows(task, held.fit, 0, n, models)
+    for i in range(n):
+        models.weight[i] = at.weight[held.fit[i]]
+    take_held(task, held, path.held)
+    for c in range(task.classes):
+        if at.fitted[c]:
+            _follow(kind, tuning, path, c, n)
+    for g in range(len(tuning.grid)):
+        for c in range(task.classes):
+            if at.fitted[c]:
+                decide(path.held, 0, rows, path.paths[g, c], path.F[c])
+        score_side_by_side(path.F, at, held.lo, held.hi, path.room, held.scores[g])
+
+
+@kernel(borrow=True)
+def _refit(kind, task, columns, tuning, path, at, held, distinct, out):
+    """Score the chosen values on the test sets; `distinct` are the training rows."""
+    models = path.models
+    at.counts[:] = 0.0
+    for i in range(len(distinct)):
+        row = distinct[i]
+        at.counts[task.y[row]] += at.weight[row]
+        models.weight[i] = at.weight[row]
+    fitted_classes(at)
+    take_rows(task, distinct, 0, len(distinct), models)
+    for c in range(task.classes):
+        forget(models.carried, c)
+    for g in range(len(tuning.grid)):
+        if not is_chosen(held, g):
+            continue
+        set_price(kind, models, tuning.grid[g])
+        for c in range(task.classes):
+            if at.fitted[c]:
+                copy(path.paths[g, c], models.theta[c])
+                models.carried.known[c] = 0  # the scores are not this model's
+                fit(kind, TOLERANCE, models, c, len(distinct), False)
+        if columns.varying and task.sampling == ADDITIVE:
+            for c in range(task.classes):
+                at.lo[0, c] = at.begin[c] + np.int64(at.counts[c])
+            decide_own(models, at)
+            score_own_sets(at, held.found)
+        else:
+            decide_all(models, columns, at)
+            if columns.varying:
+                score_left_out(columns, at, held.found)
+            else:
+                score_constant_sets(columns, at, held.found)
+        record(held, g, out)
+
+
+@kernel
+def linear_tuned(kind, task, columns, unit, root, tuning, held, tuned):
+    """Fill the cells of a tuned block.
+
+    Parameters
+    ----------
+    kind
+        `LREG` or `LSVC` of `lcdb_builders.kernels.linear.block`.
+    task, columns
+        Cells and where they are scored, with scaled features.
+    unit
+        (d + 1, d + 1) penalty of size 1.
+    root
+        Its square root: root' root = unit.
+    tuning
+        What is chosen from what: penalties of LREG, prices of LSVC.
+    held
+        A `HoldOut`.
+    tuned
+        Filled.
+
+    Returns
+    -------
+    (4,) int64
+        What `linear_block` counts.
+    """
+    at = desk(task, columns, task.X.shape[1])
+    path = _paths(task, tuning, unit, root)
+    _start_from_pool(kind, task, tuning, path, at)
+    for r in range(task.stop - task.first):
+        repetition = task.first + r
+        if task.sampling == ADDITIVE:
+            draw(task, 0, repetition, at.order)
+            if columns.varying:
+                regroup(task, at.order, at.XT, at.begin, at.hi[0], at.lo[0])
+        for i in range(len(task.sizes)):
+            n = task.sizes[i]
+            if task.sampling != ADDITIVE:
+                draw(task, n, repetition, at.order)
+            count = weigh(at.order[:n], at.weight, at.distinct)
+            distinct = at.distinct[:count]
+            flag = hold_out(task, tuning, n, repetition, distinct, count, at.weight, held)
+            path.paths[:] = 0.0
+            if flag != ONE_CLASS_FIT:
+                _try_grid(kind, task, tuning, path, at, held)
+            choose(tuning, flag, held, tuned.choices[i, r], tuned.flags[i, r])
+            out = tuned.values[i, r]
+            _refit(kind, task, columns, tuning, path, at, held, distinct, out)
+            for row in distinct:
+                at.weight[row] = 0
+    return path.models.count

@@ -1,0 +1,1 @@
+"""From scores of test rows to the metrics of a cell."""

@@ -1,0 +1,257 @@
+"""Softmax, class log-odds and losses of the test rows of a cell, in runs that stay in the cache.
+
+Every pass is a loop over rows without branches, so that it becomes vector instructions, and writes
+each row's numbers by itself, so that equal rows have equal numbers. Runs are padded to whole
+vectors (`pad`): the remainder of a vector loop costs as much as many vectors.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lcdb_builders.kernels.core.elementary import exp_nonpositive, log_normal
+from lcdb_builders.kernels.core.jit import kernel
+
+__all__ = [
+    "CHUNK",
+    "EPSILON",
+    "LOSS_OF_ONE",
+    "LOSS_OF_ZERO",
+    "log_loss",
+    "margin_losses",
+    "pad",
+    "probability_losses",
+    "softmax_losses",
+]
+
+EPSILON = 2.0**-52
+#: -ln EPSILON, the largest loss of a row.
+LOSS_OF_ZERO = 36.04365338911715
+#: -ln(1 - EPSILON)
+LOSS_OF_ONE = EPSILON
+#: Rows per run: ten classes of so many stay in the first-level cache.
+CHUNK = 256
+LANES = 8
+
+
+@kernel(inline=True, borrow=True)
+def pad(size):
+    """Return the size rounded up to whole vectors."""
+    return (size + LANES - 1) // LANES * LANES
+
+
+@kernel(reorder=True, borrow=True)
+def _total(values):
+    total = 0.0
+    for i in range(len(values)):
+        total += values[i]
+    return total
+
+
+@kernel(borrow=True)
+def log_loss(p):
+    """Return the sum of -ln p of clipped probabilities, one logarithm per 16; overwrites `p`."""
+    size = len(p)
+    for i in range(size):
+        x = p[i]
+        x = x if x > EPSILON else EPSILON
+        p[i] = x if x < 1.0 - EPSILON else 1.0 - EPSILON
+    # Folding in halves: products of 16 stay above 2**-832.
+    for _ in range(4):
+        half = size // 2
+        upper = p[size - half : size]
+        for i in range(half):
+            p[i] *= upper[i]
+        size -= half
+    for i in range(size):
+        p[i] = log_normal(p[i])
+    return -_total(p[:size])
+
+
+@kernel(borrow=True)
+def _count_clipped(p):
+    """Rows whose label has so small a probability that the clip decides their loss."""
+    found = 0
+    for i in range(len(p)):
+        found += p[i] < EPSILON
+    return found
+
+
+@kernel(borrow=True)
+def _two_largest(scores, classes, a, b, first, second, top):
+    """Largest and second largest score of each column, and the lowest class with the largest."""
+    s = scores[classes[0], a:b]
+    code = float(classes[0])
+    for i in range(b - a):
+        first[i] = s[i]
+        second[i] = -np.inf
+        top[i] = code
+    for c in classes[1:]:
+        s = scores[c, a:b]
+        code = float(c)
+        for i in range(b - a):
+            x = s[i]
+            leader = first[i]
+            runner = second[i]
+            ahead = x > leader
+            kept = x if x > runner else runner
+            second[i] = leader if ahead else kept
+            first[i] = x if ahead else leader
+            top[i] = code if ahead else top[i]
+
+
+@kernel(borrow=True)
+def _powers(scores, classes, a, b, label, second, top, powers, rest, squares, mine):
+    """e**(s_c - second largest) for all but the top class (0 there), and their sums.
+
+    Relative to the second largest they do not underflow together, however far ahead the top is.
+    """
+    for i in range(b - a):
+        rest[i] = 0.0
+        squares[i] = 0.0
+        mine[i] = 0.0
+    for c in classes:
+        s = scores[c, a:b]
+        e = powers[c]
+        code = float(c)
+        for i in range(b - a):
+            x = exp_nonpositive(s[i] - second[i])
+            x = 0.0 if top[i] == code else x
+            e[i] = x
+            rest[i] += x
+            squares[i] += x * x
+            mine[i] = x if label[i] == code else mine[i]
+
+
+@kernel(borrow=True)
+def _class_odds(scores, classes, a, b, powers, first, second, top, rest, lead):
+    """Replace scores by class log-odds: s_c - ln of the sum of the others' exponentials."""
+    for c in classes:
+        s = scores[c, a:b]
+        e = powers[c]
+        code = float(c)
+        for i in range(b - a):
+            leads = top[i] == code
+            others = rest[i] if leads else 1.0 + (rest[i] - e[i]) * lead[i]
+            s[i] = s[i] - (second[i] if leads else first[i]) - log_normal(others)
+
+
+@kernel(borrow=True)
+def _label_losses(size, label, top, rest, squares, mine, lead, p, error):
+    """Probability of the label and squared distance to its one-hot; returns the labels right."""
+    right = 0
+    for i in range(size):
+        leads = top[i] == label[i]
+        right += leads
+        share = 1.0 / (1.0 + rest[i] * lead[i])  # of the top class
+        scale = lead[i] * share
+        missing = rest[i] * scale if leads else share + (rest[i] - mine[i]) * scale
+        wrong = 0.0 if leads else share * share
+        p[i] = share if leads else mine[i] * scale
+        error[i] = missing * missing + wrong + (squares[i] - mine[i] * mine[i]) * scale * scale
+    return right
+
+
+@kernel(borrow=True)
+def softmax_losses(scores, classes, label, a, b, powers, rows):
+    """Replace the log scores of columns a:b by class log-odds and sum their losses.
+
+    Parameters
+    ----------
+    scores
+        (K, columns) log scores, padded with ones up to ``a + pad(b - a)``.
+    classes
+        Present classes, at least two, ascending.
+    label
+        (columns,) class of each column as a float; -1 in the padding.
+    a, b
+        At most CHUNK columns.
+    powers, rows
+        Workspace of shape (K, CHUNK) and (9, CHUNK).
+
+    Returns
+    -------
+    right, error, loss, clipped
+        Labels right, sum of squared errors, sum of losses, rows clipped from below.
+    """
+    size = b - a
+    end = a + pad(size)
+    first, second, top, rest, squares = rows[0], rows[1], rows[2], rows[3], rows[4]
+    mine, lead, p, error = rows[5], rows[6], rows[7], rows[8]
+    here = label[a:end]
+    _two_largest(scores, classes, a, end, first, second, top)
+    _powers(scores, classes, a, end, here, second, top, powers, rest, squares, mine)
+    for i in range(end - a):
+        lead[i] = exp_nonpositive(second[i] - first[i])
+    _class_odds(scores, classes, a, end, powers, first, second, top, rest, lead)
+    right = _label_losses(end - a, here, top, rest, squares, mine, lead, p, error)
+    clipped = _count_clipped(p[:size])
+    return right, _total(error[:size]), log_loss(p[:size]), clipped
+
+
+@kernel(borrow=True)
+def margin_losses(margin, label, a, b, rows):
+    """Return what `softmax_losses` returns, for classes 0 and 1 and from s_1 - s_0.
+
+    Parameters
+    ----------
+    margin, label
+        Differences of log scores, and classes, padded as for `softmax_losses`.
+    a, b, rows
+        As for `softmax_losses`.
+    """
+    size = b - a
+    p = rows[0]
+    error = rows[1]
+    f = margin[a : a + pad(size)]
+    here = label[a : a + pad(size)]
+    right = 0
+    for i in range(len(f)):
+        small = exp_nonpositive(-abs(f[i]))
+        large_share = 1.0 / (1.0 + small)
+        small_share = small * large_share
+        leads = (f[i] > 0.0) == (here[i] > 0.5)  # a tie goes to class 0
+        right += leads
+        p[i] = large_share if leads else small_share
+        missing = small_share if leads else large_share
+        error[i] = missing * missing
+    clipped = _count_clipped(p[:size])
+    return right, _total(error[:size]), log_loss(p[:size]), clipped
+
+
+@kernel(borrow=True)
+def probability_losses(p, label, a, b, rows):
+    """Return what `softmax_losses` returns, from (K, columns) probabilities.
+
+    Parameters
+    ----------
+    p, label, a, b, rows
+        As for `softmax_losses`; absent classes have probability 0.
+    """
+    size = b - a
+    end = a + pad(size)
+    best, top, mine, error = rows[0], rows[1], rows[2], rows[3]
+    here = label[a:end]
+    for i in range(end - a):
+        best[i] = -1.0
+        mine[i] = 0.5
+        error[i] = 0.0
+    for c in range(len(p)):
+        share = p[c, a:end]
+        code = float(c)
+        for i in range(end - a):
+            x = share[i]
+            is_label = here[i] == code
+            missing = x - 1.0 if is_label else x
+            error[i] += missing * missing
+            mine[i] = x if is_label else mine[i]
+            ahead = x > best[i]
+            best[i] = x if ahead else best[i]
+            top[i] = code if ahead else top[i]
+    right = 0
+    clipped = 0
+    for i in range(end - a):
+        right += top[i] == here[i]
+        x = mine[i]
+        clipped += x < EPSILON
+    return right, _total(error[:size]), log_loss(mine[:size]), clipped

@@ -1,0 +1,238 @@
+"""Machines of GSVC: what is kept of a class, and how one is fitted to a fresh draw.
+
+Each class has a machine that keeps the decision values of all rows of the dataset: test rows need
+nothing extra. Fresh draws start from an *anchor*: the machine of the whole pool at the weight that
+rows have on average in draws of about that size. It depends on the pool alone.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.svm.free_vectors import snapped
+from lcdb_builders.kernels.svm.gram import add_rows
+from lcdb_builders.kernels.svm.working_set import leave_all, near, settle
+
+__all__ = [
+    "Anchors",
+    "Machines",
+    "anchor_for",
+    "anchors_of",
+    "decide",
+    "fit_draw",
+    "machines_of",
+    "missed",
+    "reach_of",
+    "sets_of",
+]
+
+# Errors so close to the intercept are of rows that may well move, where C is not small.
+REACH = 0.03
+# Numbers in the kernels of all sets of moving rows together, and rows in one at most.
+NEAR_NUMBERS, NEAR_ROWS = 1 << 25, 1024
+# Neighbouring anchors' sizes have this ratio, about.
+ANCHOR_RATIO = 2.0**0.5
+
+#: The machines of all classes: `sign` (K, N), coefficients `beta` and decision values without
+#: intercept `f` (K, N), `bound` (N,) of coefficients, errors' extremes `top`, `bottom` (K,) as
+#: `settle` has them, `known` (K,) rows that they cover, `fresh` (K,) rows in the set of moving rows
+#: when it was gathered, `count` (4,) see `svm_block`.
+Machines = namedtuple(
+    "Machines",
+    ["sign", "beta", "f", "bound", "top", "bottom", "known", "fresh", "count"],
+)
+
+#: Machines of the pool: rows per draw `sizes` (A,), `share` (A, K, N) of its bound that each
+#: coefficient has, `centre` (A, K) intercepts, `order` (A, K, pool) rows by their distance from the
+#: margin.
+Anchors = namedtuple("Anchors", ["sizes", "share", "centre", "order"])
+
+
+@kernel(glue=True)
+def sets_of(task, gram, sets):
+    """Return so many empty sets of moving rows."""
+    places = min(len(task.pool), NEAR_ROWS, 32 + int(np.sqrt(NEAR_NUMBERS / sets)))
+    return [near(len(task.y), places, gram) for _ in range(sets)]
+
+
+@kernel(glue=True)
+def machines_of(task):
+    """Return machines without rows."""
+    classes = task.classes
+    rows = len(task.y)
+    sign = np.empty((classes, rows))
+    for c in range(classes):
+        for r in range(rows):
+            sign[c, r] = 1.0 if task.y[r] == c else -1.0
+    return Machines(
+        sign,
+        np.zeros((classes, rows)),
+        np.zeros((classes, rows)),
+        np.zeros(rows),
+        np.empty(classes),
+        np.empty(classes),
+        np.zeros(classes, np.int64),
+        np.zeros(classes, np.int64),
+        np.zeros(4, np.int64),
+    )
+
+
+@kernel(inline=True)
+def reach_of(C, n):
+    """Return how far from the intercept errors are of rows that may well move.
+
+    Errors are ±1 less what coefficients give, which is small where C n is.
+    """
+    return REACH * min(1.0, C * n)
+
+
+@kernel(borrow=True)
+def anchor_for(anchors, n):
+    """Return the place of the anchor whose size is nearest to n."""
+    a = 0
+    while a + 1 < len(anchors.sizes) and n * n > anchors.sizes[a] * anchors.sizes[a + 1]:
+        a += 1
+    return a
+
+
+@kernel(inline=True)
+def missed(top, bottom, limit):
+    """Return whether a machine violates optimality by more than the limit, or is not a number."""
+    return not top - bottom <= limit
+
+
+@kernel(borrow=True)
+def decide(machines, limit, columns, at):
+    """Fill ``at.F`` with decision values of the columns; count machines not at their optimum."""
+    rows = columns.rows
+    for c in range(len(at.fitted)):
+        if at.fitted[c]:
+            machines.count[3] += missed(machines.top[c], machines.bottom[c], limit)
+            intercept = 0.5 * (machines.top[c] + machines.bottom[c])
+            f = machines.f[c]
+            F = at.F[c]
+            for t in range(len(rows)):
+                F[t] = f[np.uint64(rows[t])] + intercept
+
+
+@kernel
+def anchors_of(task, gram, C, tolerance, machines, found):
+    """Fit the whole pool with bounds as they are on average in draws of up to the largest size."""
+    pool = task.pool
+    m = len(pool)
+    classes = task.classes
+    rows = len(task.y)
+    last = task.sizes[len(task.sizes) - 1]
+    count = 1
+    while count < 64 and ANCHOR_RATIO ** (count - 0.5) < last:
+        count += 1
+    sizes = np.empty(count)
+    share = np.zeros((count, classes, rows))
+    centre = np.zeros((count, classes))
+    order = np.empty((count, classes, m), np.int64)
+    for c in range(classes):
+        members = 0
+        for row in pool:
+            members += task.y[row] == c
+        if members == 0 or members == m or (classes == 2 and c == 0):
+            continue
+        beta = machines.beta[c]
+        f = machines.f[c]
+        beta[:] = 0.0
+        f[:] = 0.0
+        middle = 0.0
+        bound = 1.0
+        for a in range(count):
+            size = min(ANCHOR_RATIO**a, m)
+            scale = C * size / m / bound
+            bound = C * size / m
+            sizes[a] = size
+            for row in pool:
+                machines.bound[row] = bound
+                beta[row] *= scale
+            for row in range(rows):
+                f[row] *= scale
+            leave_all(found)
+            top, bottom = settle(
+                gram,
+                machines.sign[c],
+                machines.bound,
+                beta,
+                f,
+                tolerance,
+                middle,
+                reach_of(C, size),
+                found,
+                machines.count,
+            )
+            middle = 0.5 * (top + bottom)
+            centre[a, c] = middle
+            for row in pool:
+                share[a, c, row] = beta[row] / bound
+            distance = np.abs(machines.sign[c][pool] - f[pool] - middle)
+            order[a, c] = pool[np.argsort(distance)]
+    leave_all(found)
+    machines.bound[:] = 0.0
+    return Anchors(sizes, share, centre, order)
+
+
+@kernel(borrow=True)
+def start_at(share, order, sign, bound, beta):
+    """Fill coefficients with their shares of the bounds, and move the first until they sum to 0."""
+    total = 0.0
+    for row in order:
+        beta[row] = share[row] * bound[row]
+        total += beta[row]
+    for row in order:
+        if total == 0.0:
+            return
+        if bound[row] > 0.0:
+            high = bound[row] if sign[row] > 0.0 else 0.0
+            low = high - bound[row]
+            before = beta[row]
+            beta[row] = snapped(min(max(before - total, low), high), low, high)
+            total += beta[row] - before
+
+
+@kernel(glue=True)
+def fit_draw(gram, anchors, a, c, tolerance, reach, machines, found, support, by):
+    """Fit the machine of a class, from anchor a, to the rows that have a bound."""
+    beta = machines.beta[c]
+    f = machines.f[c]
+    start_at(anchors.share[a, c], anchors.order[a, c], machines.sign[c], machines.bound, beta)
+    count = 0
+    for row in range(len(beta)):
+        if beta[row] != 0.0:
+            support[count] = row
+            by[count] = beta[row]
+            count += 1
+    f[:] = 0.0
+    add_rows(gram, support, by, count, f)
+    leave_all(found)
+    machines.top[c], machines.bottom[c] = settle(
+        gram,
+        machines.sign[c],
+        machines.bound,
+        beta,
+        f,
+        tolerance,
+        _middle(anchors.share[a, c], machines.sign[c], machines.bound, f, anchors.centre[a, c]),
+        reach,
+        found,
+        machines.count,
+    )
+
+
+@kernel(borrow=True)
+def _middle(share, sign, bound, f, otherwise):
+    """Return the mean error of rows that are free in the anchor."""
+    total = 0.0
+    count = 0
+    for row in range(len(f)):
+        if bound[row] > 0.0 and share[row] != 0.0 and abs(share[row]) < 1.0:
+            total += sign[row] - f[row]
+            count += 1
+    return total / count if count > 0 else otherwise

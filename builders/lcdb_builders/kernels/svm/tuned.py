@@ -1,0 +1,272 @@
+"""Tuned blocks of GSVC: the path along C on the rows that are not held out, then refits.
+
+While C is so small that nearly every coefficient is at its bound, machines of two values of C have
+the same shares of their bounds: each value starts from the one before it, scaled. A refit starts
+from the path's machine of its value, to which the held-out rows are added that it gets wrong.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from lcdb_builders.kernels.core.holdout import ONE_CLASS_FIT, choose, hold_out, is_chosen, record
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.scores.one_vs_rest import (
+    clear,
+    desk,
+    draw_fresh,
+    fitted_classes,
+    score_own_sets,
+)
+from lcdb_builders.kernels.svm.anchors import (
+    anchor_for,
+    anchors_of,
+    decide,
+    fit_draw,
+    machines_of,
+    missed,
+    reach_of,
+    sets_of,
+)
+from lcdb_builders.kernels.svm.block import report
+from lcdb_builders.kernels.svm.free_vectors import snapped
+from lcdb_builders.kernels.svm.gram import add_rows
+from lcdb_builders.kernels.svm.working_set import leave_all, settle
+
+__all__ = ["svm_tuned"]
+
+#: Machines by value of C: `beta`, `f` (G, K, N), intercepts `centre` (G, K); workspace `support`
+#: and `by` (N,).
+Path = namedtuple("Path", ["beta", "f", "centre", "support", "by"])
+
+
+@kernel(borrow=True)
+def _scale(beta, f, rows, weight, old, new):
+    """Multiply a machine as C changes; coefficients at a bound stay there."""
+    ratio = new / old
+    for row in rows:
+        if abs(beta[row]) == old * weight[row]:
+            beta[row] = np.copysign(new * weight[row], beta[row])
+        else:
+            beta[row] *= ratio
+    for r in range(len(f)):
+        f[r] *= ratio
+
+
+@kernel(glue=True)
+def _settle(gram, machines, c, tolerance, reach, found):
+    machines.top[c], machines.bottom[c] = settle(
+        gram,
+        machines.sign[c],
+        machines.bound,
+        machines.beta[c],
+        machines.f[c],
+        tolerance,
+        0.5 * (machines.top[c] + machines.bottom[c]),
+        reach,
+        found,
+        machines.count,
+    )
+
+
+@kernel(glue=True)
+def _climb(gram, grid, tolerances, limits, anchors, machines, sets, held, weight, own, path):
+    """Fit every value of C to the rows that are not held out, and score it on those that are."""
+    rows = held.fit[: held.sizes[0]]
+    total = held.sizes[2]
+    a = anchor_for(anchors, total)
+    own.lo[0] = held.lo
+    own.hi[0] = held.hi
+    for g in range(len(grid)):
+        C = grid[g]
+        reach = reach_of(C, total)
+        for row in rows:
+            machines.bound[row] = C * weight[row]
+        for c in range(len(own.fitted)):
+            if not own.fitted[c]:
+                continue
+            found = sets[min(c, len(sets) - 1)]
+            if g == 0:
+                fit_draw(
+                    gram,
+                    anchors,
+                    a,
+                    c,
+                    tolerances[g],
+                    reach,
+                    machines,
+                    found,
+                    path.support,
+                    path.by,
+                )
+            else:
+                _scale(machines.beta[c], machines.f[c], rows, weight, grid[g - 1], C)
+                leave_all(found)
+                _settle(gram, machines, c, tolerances[g], reach, found)
+            path.beta[g, c] = machines.beta[c]
+            path.f[g, c] = machines.f[c]
+            machines.count[3] += missed(machines.top[c], machines.bottom[c], limits[g])
+            path.centre[g, c] = 0.5 * (machines.top[c] + machines.bottom[c])
+            for t in range(held.sizes[1]):
+                own.F[c, t] = machines.f[c, held.held[t]] + path.centre[g, c]
+        score_own_sets(own, held.scores[g : g + 1])
+
+
+@kernel(borrow=True)
+def _join(gram, sign, bound, beta, f, centre, rows, path):
+    """Put rows that a machine gets wrong at their bounds, as many as leaves the sum what it is."""
+    total = 0.0
+    for row in rows:
+        if bound[row] > 0.0 and beta[row] == 0.0 and (sign[row] - f[row] - centre) * sign[row] > 0:
+            beta[row] = sign[row] * bound[row]
+            total += beta[row]
+    for row in rows:
+        if total * sign[row] > 0.0 and beta[row] != 0.0:
+            before = beta[row]
+            low = min(0.0, sign[row] * bound[row])
+            high = low + bound[row]
+            beta[row] = snapped(min(max(before - total, low), high), low, high)
+            total += beta[row] - before
+    count = 0
+    for row in rows:
+        if beta[row] != 0.0:
+            path.support[count] = row
+            path.by[count] = beta[row]
+            count += 1
+    add_rows(gram, path.support, path.by, count, f)
+
+
+@kernel(glue=True)
+def _refit(gram, C, tolerance, g, n, anchors, machines, sets, held, own, at, path):
+    """Fit all rows of a cell."""
+    rows = at.distinct[: at.size[0]]
+    reach = reach_of(C, n)
+    for row in rows:
+        machines.bound[row] = C * at.weight[row]
+    for c in range(len(at.fitted)):
+        if not at.fitted[c]:
+            continue
+        found = sets[min(c, len(sets) - 1)]
+        if not own.fitted[c]:
+            a = anchor_for(anchors, n)
+            fit_draw(gram, anchors, a, c, tolerance, reach, machines, found, path.support, path.by)
+            continue
+        machines.beta[c] = path.beta[g, c]
+        machines.f[c] = path.f[g, c]
+        machines.top[c] = path.centre[g, c]
+        machines.bottom[c] = path.centre[g, c]
+        _join(
+            gram,
+            machines.sign[c],
+            machines.bound,
+            machines.beta[c],
+            machines.f[c],
+            path.centre[g, c],
+            held.order[: held.sizes[3]],
+            path,
+        )
+        leave_all(found)
+        _settle(gram, machines, c, tolerance, reach, found)
+
+
+@kernel(glue=True)
+def _list_held(held):
+    """Write the distinct held-out rows to `order`: copies stand side by side."""
+    count = 0
+    for t in range(held.sizes[1]):
+        if t == 0 or held.held[t] != held.held[t - 1]:
+            held.order[count] = held.held[t]
+            count += 1
+
+
+@kernel
+def svm_tuned(task, columns, gram, tuning, tolerances, limits, held, held_columns, tuned):
+    """Tune the cells of a block.
+
+    Parameters
+    ----------
+    task, columns, gram
+        As for `svm_block`.
+    tuning
+        Values of C, tie rule and stream.
+    tolerances, limits
+        (G,) violation of the optimality conditions that is aimed at for each value, and the largest
+        that will do.
+    held
+        Of `hold_out_of`.
+    held_columns
+        `Columns` with as many rows as can be held out, which are not looked at.
+    tuned
+        Values, choices and flags, filled.
+
+    Returns
+    -------
+    (4,) int64
+        As of `svm_block`.
+    """
+    at = desk(task, columns, 0)
+    own = desk(task, held_columns, 0)
+    machines = machines_of(task)
+    sets = sets_of(task, gram, 1)
+    grid = tuning.grid
+    anchors = anchors_of(task, gram, grid[0], tolerances[0], machines, sets[0])
+    values = len(grid)
+    rows = len(task.y)
+    path = Path(
+        np.zeros((values, task.classes, rows)),
+        np.zeros((values, task.classes, rows)),
+        np.zeros((values, task.classes)),
+        np.empty(rows, np.int64),
+        np.empty(rows),
+    )
+    for r in range(task.stop - task.first):
+        for i in range(len(task.sizes)):
+            n = task.sizes[i]
+            count = draw_fresh(task, n, task.first + r, at)
+            flag = hold_out(task, tuning, n, task.first + r, at.distinct, count, at.weight, held)
+            _list_held(held)
+            for c in range(task.classes):
+                own.counts[c] = held.counts[c]
+            fitted_classes(own)
+            if flag != ONE_CLASS_FIT:
+                _climb(
+                    gram,
+                    grid,
+                    tolerances,
+                    limits,
+                    anchors,
+                    machines,
+                    sets,
+                    held,
+                    at.weight,
+                    own,
+                    path,
+                )
+            else:
+                own.fitted[:] = False
+            choose(tuning, flag, held, tuned.choices[i, r], tuned.flags[i, r])
+            for g in range(values):
+                if is_chosen(held, g):
+                    _refit(
+                        gram,
+                        grid[g],
+                        tolerances[g],
+                        g,
+                        n,
+                        anchors,
+                        machines,
+                        sets,
+                        held,
+                        own,
+                        at,
+                        path,
+                    )
+                    decide(machines, limits[g], columns, at)
+                    report(columns, at, held.found)
+                    record(held, g, tuned.values[i, r])
+            for row in at.distinct[:count]:
+                machines.bound[row] = 0.0
+            clear(at)
+    return machines.count

@@ -1,0 +1,264 @@
+"""A binary support vector machine over many rows, of which few near the margin move at a time.
+
+Decision values (without intercept) of all rows of the dataset are kept, so that test rows cost
+nothing extra and every training row's optimality can be checked in one pass. What moves is a set of
+rows near the margin whose kernel is copied out into a small matrix: `solve_dual` brings them to
+their optimum there, then all decision values follow from the coefficients that changed. Rows that
+are found to violate optimality join, until none does.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from lcdb_builders.kernels.core.elementary import from_order, to_order
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.svm.free_vectors import free_rows
+from lcdb_builders.kernels.svm.gram import add_rows
+from lcdb_builders.kernels.svm.smo import solve_dual
+
+__all__ = ["Near", "near", "settle"]
+
+LOWEST = -0x7FFFFFFFFFFFFFFF
+HIGHEST = 0x7FFFFFFFFFFFFFFF
+NEVER = 1e300
+FREE_ROWS = 384
+MOST_ROUNDS = 1000
+
+#: Rows near the margin: `rows` (S,), their place in it by row `slot` (N,) or -1, `size` (1,), their
+#: kernel `K` (S, S), those between their bounds `free`, and workspace.
+Near = namedtuple(
+    "Near",
+    [
+        "rows",
+        "slot",
+        "size",
+        "K",
+        "filled",
+        "error",
+        "beta",
+        "low",
+        "high",
+        "moved",
+        "by",
+        "free",
+    ],
+)
+
+
+@kernel
+def near(rows, places, like):
+    """Return an empty set of at most so many of N rows; `like` has the Gram matrix's type."""
+    return Near(
+        np.empty(places, np.int64),
+        np.full(rows, -1, np.int64),
+        np.zeros(2, np.int64),
+        np.empty((places, places + 8), like.dtype),
+        np.zeros(places, np.int64),
+        np.empty(places),
+        np.empty(places),
+        np.empty(places),
+        np.empty(places),
+        np.empty(places, np.int64),
+        np.empty(places),
+        free_rows(min(places, FREE_ROWS)),
+    )
+
+
+@kernel(borrow=True)
+def disagreement(sign, bound, beta, f):
+    """Return the largest error of rows that may rise and the smallest of rows that may fall."""
+    top = LOWEST
+    bottom = HIGHEST
+    for r in range(len(f)):
+        error = sign[r] - f[r]
+        high = bound[r] if sign[r] > 0.0 else 0.0
+        low = 0.0 if sign[r] > 0.0 else -bound[r]
+        rise = error if beta[r] < high else -NEVER
+        fall = error if beta[r] > low else NEVER
+        top = max(top, to_order(rise))
+        bottom = min(bottom, to_order(fall))
+    return from_order(top), from_order(bottom)
+
+
+@kernel
+def leave_all(found):
+    """Empty the set."""
+    for s in range(found.size[0]):
+        found.slot[found.rows[s]] = -1
+        found.filled[s] = 0
+    found.size[0] = 0
+    found.free.count[0] = 0
+
+
+@kernel(borrow=True)
+def _enlist(sign, bound, beta, f, low_cut, high_cut, quota, found):
+    """Add training rows that could rise from above `low_cut` or fall from below `high_cut`.
+
+    At most `quota` of each kind are added. Returns whether these were all.
+    """
+    size = found.size[0]
+    slot = found.slot
+    risers = 0
+    fallers = 0
+    for r in range(len(f)):
+        if bound[r] > 0.0 and slot[r] < 0:
+            error = sign[r] - f[r]
+            high = bound[r] if sign[r] > 0.0 else 0.0
+            rises = beta[r] < high and error >= low_cut
+            falls = beta[r] > high - bound[r] and error <= high_cut
+            if (rises and risers < quota) or (falls and fallers < quota):
+                found.rows[size] = r
+                slot[r] = size
+                size += 1
+            risers += rises
+            fallers += falls
+    found.size[0] = size
+    return risers <= quota and fallers <= quota
+
+
+@kernel
+def _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, found):
+    """Enlist what violates optimality at the intercept `centre`, or by -reach nearly does.
+
+    If there is no place for all of it the set starts anew and takes half as many of each kind;
+    the worst violators of both kinds are always among them. Returns how many rows were in the set
+    before and stayed.
+    """
+    margin = reach
+    places = len(found.rows)
+    start = found.size[0]
+    if _enlist(
+        sign,
+        bound,
+        beta,
+        f,
+        min(centre - margin, top),
+        max(centre + margin, bottom),
+        (places - start) // 2,
+        found,
+    ):
+        return start
+    while margin > tolerance:
+        leave_all(found)
+        margin *= 0.5
+        if _enlist(
+            sign,
+            bound,
+            beta,
+            f,
+            min(centre - margin, top),
+            max(centre + margin, bottom),
+            places // 2,
+            found,
+        ):
+            return 0
+    leave_all(found)
+    _enlist(sign, bound, beta, f, top, bottom, 1, found)
+    _enlist(
+        sign,
+        bound,
+        beta,
+        f,
+        min(centre + 0.25 * tolerance, top),
+        max(centre - 0.25 * tolerance, bottom),
+        places // 2 - 1,
+        found,
+    )
+    return 0
+
+
+@kernel
+def solve_near(gram, sign, bound, beta, f, tolerance, centre, found, count):
+    """Bring the rows in the set to their optimum; returns how many moved, and the intercept.
+
+    With a small C all errors that matter are nearly 1 or nearly -1. They are taken from there:
+    their differences, of the order of C, would otherwise keep few digits.
+    """
+    size = found.size[0]
+    base = 0.0 if abs(centre) < 0.5 else np.copysign(1.0, centre)
+    for s in range(size):
+        r = found.rows[s]
+        high = bound[r] if sign[r] > 0.0 else 0.0
+        found.high[s] = high
+        found.low[s] = high - bound[r]
+        found.beta[s] = beta[r]
+        found.error[s] = (sign[r] - base) - f[r]
+    steps = solve_dual(
+        gram,
+        found.rows[:size],
+        found.K,
+        found.filled,
+        found.error[:size],
+        found.beta[:size],
+        found.low[:size],
+        found.high[:size],
+        tolerance,
+        found.free,
+    )
+    moved = 0
+    top = -NEVER
+    bottom = NEVER
+    for s in range(size):
+        r = found.rows[s]
+        change = found.beta[s] - beta[r]
+        if change != 0.0:
+            beta[r] = found.beta[s]
+            found.moved[moved] = r
+            found.by[moved] = change
+            moved += 1
+        if found.beta[s] < found.high[s]:
+            top = max(top, found.error[s])
+        if found.beta[s] > found.low[s]:
+            bottom = min(bottom, found.error[s])
+    add_rows(gram, found.moved, found.by, moved, f)
+    count[0] += 1
+    count[1] += steps
+    count[2] += moved
+    return moved, base + 0.5 * (top + bottom)
+
+
+@kernel
+def settle(gram, sign, bound, beta, f, tolerance, centre, reach, found, count):
+    """Bring a machine to its optimum.
+
+    Parameters
+    ----------
+    gram
+        Kernel of all rows.
+    sign, bound
+        (N,) class as +1 or -1, and C times weight; 0 outside the training set.
+    beta, f
+        (N,) signed coefficients with sum 0, and the decision values without intercept that they
+        give; updated.
+    tolerance
+        Largest violation of optimality.
+    centre, reach
+        About where the intercept is, and how far from it errors are of rows that may well move.
+    found
+        The set of rows that move; may hold rows already.
+    count
+        (3,) rounds, pair steps and rows moved are counted here.
+
+    Returns
+    -------
+    top, bottom
+        Largest error of a row that may rise, smallest of one that may fall. The intercept is
+        between them.
+    """
+    top, bottom = disagreement(sign, bound, beta, f)
+    for _ in range(MOST_ROUNDS):
+        if top - bottom <= tolerance:
+            break
+        start = _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, found)
+        grown = found.size[0] > start
+        moved, centre = solve_near(
+            gram, sign, bound, beta, f, 0.5 * tolerance, centre, found, count
+        )
+        top, bottom = disagreement(sign, bound, beta, f)
+        if moved == 0 and not grown:
+            break  # what is left is rounding
+        reach = -0.25 * tolerance
+    return top, bottom

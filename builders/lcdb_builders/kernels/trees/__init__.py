@@ -1,0 +1,1 @@
+"""DT, RFOR and ADAB."""

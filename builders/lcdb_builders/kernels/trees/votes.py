@@ -1,0 +1,138 @@
+"""What an ensemble of stumps says about test rows: votes in integers, then probabilities."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lcdb_builders.kernels.core.jit import kernel
+
+__all__ = ["add_votes", "find_thresholds", "probabilities", "threshold_code"]
+
+# Columns whose votes are kept at hand.
+CHUNK = 512
+TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14, -1, -1))
+
+
+@kernel(glue=True, borrow=True)
+def threshold_code(low, high, values):
+    """Return the largest code whose value is at most the midpoint of two codes' values."""
+    a, b = values[low], values[high]
+    middle = a / 2 + b / 2
+    if not (a <= middle and middle < b):
+        middle = a
+    while high - low > 1:
+        between = (low + high) // 2
+        if values[between] <= middle:
+            low = between
+        else:
+            high = between
+    return low
+
+
+@kernel(borrow=True)
+def find_thresholds(found, stumps, values):
+    """Make ``found.low`` the last code on the left of each stump; (d, levels) values of codes."""
+    for t in range(stumps):
+        f = found.feature[t]
+        if f >= 0:
+            found.low[t] = threshold_code(found.low[t], found.high[t], values[f])
+
+
+@kernel(borrow=True)
+def add_votes(found, first, stop, codes, votes):
+    """Add the votes of the stumps first..stop-1 to those of each column.
+
+    Parameters
+    ----------
+    found
+        An ensemble with its thresholds.
+    first, stop
+        Which stumps; with 0 the votes begin.
+    codes
+        (d, columns) uint16.
+    votes
+        (K, at least as many columns) int64.
+
+    Returns
+    -------
+    int
+        The sum of the votes added.
+    """
+    columns = codes.shape[1]
+    sum_ = np.int64(0)
+    for t in range(first, stop):
+        sum_ += found.vote[t]
+    for begin in range(0, columns, CHUNK):
+        size = min(CHUNK, columns - begin)
+        if first == 0:
+            for k in range(len(votes)):
+                part = votes[k, begin : begin + size]
+                for i in range(size):
+                    part[i] = 0
+        for t in range(first, stop):
+            vote = found.vote[t]
+            left = votes[found.left[t], begin : begin + size]
+            right = votes[found.right[t], begin : begin + size]
+            if found.left[t] == found.right[t]:
+                for i in range(size):
+                    left[i] += vote
+                continue
+            mine = codes[found.feature[t], begin : begin + size]
+            limit = np.uint16(found.low[t])
+            for i in range(size):
+                left[i] += vote if mine[i] <= limit else np.int64(0)
+            for i in range(size):
+                right[i] += np.int64(0) if mine[i] <= limit else vote
+    return sum_
+
+
+@kernel(inline=True, borrow=True)
+def _exp(x):
+    """As `lcdb_builders.reference.boosting.exp_boost`."""
+    quarter = x * 0.25
+    result = 0.0
+    for coefficient in TAYLOR:
+        result = result * quarter + coefficient
+    result = result * result
+    return result * result
+
+
+@kernel(borrow=True)
+def probabilities(votes, columns, sum_, present, most, total, p):
+    """Turn votes into probabilities of the present classes, exactly 0 for the others.
+
+    Parameters
+    ----------
+    votes, columns, sum_
+        Votes of so many columns, and the sum of all votes.
+    present
+        (K,) bool.
+    most, total
+        Workspace, (columns,) int64 and float64.
+    p
+        (K, columns) float64, filled.
+    """
+    classes = len(votes)
+    count = 0
+    for i in range(columns):
+        most[i] = 0
+        total[i] = 0.0
+    for k in range(classes):
+        count += 1 if present[k] else 0
+        for i in range(columns):
+            most[i] = max(most[i], votes[k, i])
+            p[k, i] = 0.0
+    scale = np.float64(sum_) * np.float64((count - 1) ** 2)
+    for k in range(classes):
+        if present[k]:
+            for i in range(columns):
+                behind = np.float64(most[i] - votes[k, i])
+                power = _exp(-((behind * np.float64(count)) / scale))
+                p[k, i] = power
+                total[i] += power
+    for k in range(classes):
+        if present[k]:
+            for i in range(columns):
+                p[k, i] /= total[i]

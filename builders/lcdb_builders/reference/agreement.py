@@ -1,0 +1,106 @@
+"""How far a metric may be off when it comes from another implementation of the same learner.
+
+Models are the same to a tolerance of their scores. What that means for a metric follows from the
+scores themselves: only rows whose two best scores are that close may change their label, only pairs
+that close their order, and losses move as their derivatives say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lcdb_builders.reference.cell import Answers
+from lcdb_builders.reference.metrics import EPSILON, class_log_odds, softmax
+
+__all__ = ["allowed", "score_tolerance"]
+
+# Scores are stored in single precision.
+_ROUNDING = 2.0**-23
+# Log-odds beyond which p is clipped, and how far the rounding of p blurs this.
+_CLIP, _BLUR = -math.log(EPSILON), 1.0
+
+
+def score_tolerance(learner: str, params: Mapping[str, Any]) -> float:
+    """Return how far scores of two implementations may differ, relative to 1 + |score|.
+
+    Learners that are not named agree bit for bit.
+
+    Examples
+    --------
+    >>> score_tolerance("LDC", {"ridge": 1e-6}), score_tolerance("DT", {})
+    (1e-09, 0.0)
+    """
+    if learner in ("NMC", "LDC", "QDC"):
+        return 1e-9
+    if learner == "LREG":
+        return 1e-2 if params["ridge"] < 1e-6 else 1e-5
+    if learner == "LSVC":
+        return 1e-5
+    if learner == "GSVC":
+        return 1e-5 * max(params["C"], 1e-8)
+    return 0.0
+
+
+def allowed(answers: Answers, tolerance: float) -> dict[str, float]:
+    """Return by how much each metric may differ from that of a cell.
+
+    Parameters
+    ----------
+    answers
+        What the reference estimator says of the test rows.
+    tolerance
+        Of its scores, see `score_tolerance`.
+
+    Examples
+    --------
+    >>> y, scores = np.array([0, 1, 0]), np.array([[0.0, -5.0], [0.0, 1e-7], [0.0, -2.0]])
+    >>> found = allowed(Answers(y, scores, None, "log_odds"), 1e-6)
+    >>> round(found["accuracy"], 3), found["brier"] < 1e-5, found["n_clipped"]
+    (0.333, True, 0.0)
+    """
+    values = vars(answers.metrics)
+    found = {name: _ROUNDING * abs(value) for name, value in values.items()} | {"n_clipped": 0.0}
+    if answers.scores is None or tolerance == 0:
+        return found
+    scores, y = answers.scores, answers.y
+    sizes = np.where(np.isfinite(scores), np.abs(scores), 0).max(axis=1)
+    off = tolerance * (1 + sizes)
+    odds, p = class_log_odds(scores), softmax(scores)
+    rows = np.arange(len(y))
+    found["accuracy"] += _close_labels(scores, off) / len(y)
+    found["auc"] += _close_pairs(odds, y, 2 * off)
+    # dp_c = p_c (1 - p_c) d(odds), and errors are at most 1.
+    found["brier"] += float((2 * (2 * off[:, None]) * p * (1 - p)).sum(axis=1).mean())
+    unclipped = p[rows, y] >= EPSILON / 2
+    found["cross_entropy"] += float((2 * off * (1 - p[rows, y]))[unclipped].sum()) / len(y)
+    edge = np.abs(odds[rows, y] + _CLIP)
+    found["n_clipped"] += float(np.count_nonzero(edge <= 2 * off + _BLUR))
+    return found
+
+
+def _close_labels(scores: np.ndarray, off: np.ndarray) -> int:
+    """Return the number of rows whose two best scores are alike."""
+    best = np.sort(scores, axis=1)[:, -2:]
+    return int(np.count_nonzero(best[:, 1] - best[:, 0] <= 2 * off))
+
+
+def _close_pairs(odds: np.ndarray, y: np.ndarray, off: np.ndarray) -> float:
+    """Return the mean over classes of the share of pairs whose order is not certain."""
+    shares = []
+    for c in np.unique(y):
+        positive = y == c
+        column = odds[:, c]
+        if positive.all():
+            return 0.0
+        if not np.isfinite(column).all():  # absent from training, or alone in it: all tied
+            shares.append(0.0)
+            continue
+        width = 2 * off.max()
+        others, chosen = np.sort(column[~positive]), column[positive]
+        near = others.searchsorted(chosen + width, "right") - others.searchsorted(chosen - width)
+        shares.append(float(near.sum()) / (len(others) * len(chosen)))
+    return sum(shares) / len(shares)

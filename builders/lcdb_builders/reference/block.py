@@ -1,0 +1,127 @@
+"""A block of scores: the reference path, which fits one estimator per cell.
+
+This is the definition of a block in plain code. Kernels compute the same numbers faster; `lcdb
+replay` and `lcdb verify --recompute` come back here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from lcdb.schema import METRICS, VARIABLES
+from lcdb_builders.domain.sampling import Draws
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.unit import Block, Unit
+from lcdb_builders.learners.base import Learner, Scores
+from lcdb_builders.reference.cell import fit_cell, score_cell, training_rows
+from lcdb_builders.reference.tuning import tuned_cell
+from lcdb_builders.threads import one_thread
+
+__all__ = ["draws_block", "draws_by_split", "reference_block"]
+
+# By split, what a cell adds to each variable.
+CellValues = dict[str, dict[str, float]]
+
+
+def draws_by_split(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Draws]:
+    """Return training and test sets by split; all splits must train on the same rows."""
+    found = {split: block.unit.with_split(split).draws(snapshot.rows) for split in splits}
+    if len({draws.training_split for draws in found.values()}) != 1:
+        msg = f"splits are {tuple(splits)}; expected one, or fixed and pool, which share every fit"
+        raise ValueError(msg)
+    return found
+
+
+def default_cell(
+    learner: Learner,
+    snapshot: Snapshot,
+    unit: Unit,
+    draws: Mapping[str, Draws],
+    n: int,
+    repetition: int,
+) -> CellValues:
+    """Return the scores of one fit by split."""
+    rows = training_rows(next(iter(draws.values())), n, repetition)
+    estimator = fit_cell(learner, snapshot, unit, rows, n, repetition)
+    tests = {split: found.test(n, repetition) for split, found in draws.items()}
+    return {
+        split: vars(score_cell(learner, estimator, snapshot, test)) for split, test in tests.items()
+    }
+
+
+def _empty_scores(block: Block) -> Scores:
+    names = [*METRICS, "n_clipped"]
+    if block.unit.tuning == "tuned":
+        names += [f"{what}_{name}" for name in METRICS for what in ("choice", "choice_flag")]
+    return {
+        name: np.full(block.shape, VARIABLES[name].empty, VARIABLES[name].dtype) for name in names
+    }
+
+
+@one_thread()
+def reference_block(
+    learner: Learner, snapshot: Snapshot, block: Block, splits: Sequence[str]
+) -> dict[str, Scores]:
+    """Return the scores of a block by split, from one fitted reference estimator per cell.
+
+    Parameters
+    ----------
+    learner, snapshot
+        Who learns what.
+    block
+        What to compute, tuned or not.
+    splits
+        As `Learner.block` takes them.
+    """
+    draws = draws_by_split(snapshot, block, splits)
+    score = tuned_cell if block.unit.tuning == "tuned" else default_cell
+    result = {split: _empty_scores(block) for split in splits}
+    for i, n in enumerate(block.sizes):
+        for j, repetition in enumerate(block.repetitions):
+            cell = score(learner, snapshot, block.unit, draws, n, repetition)
+            for split, scores in result.items():
+                for name, values in scores.items():
+                    values[i, j] = cell[split][name]
+    return result
+
+
+def draws_block(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
+    """Return the sizes of test sets and the numbers of classes in training sets, by split.
+
+    Examples
+    --------
+    >>> from lcdb_builders.domain.unit import DRAWS
+    >>> X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    >>> snapshot = Snapshot("x", X, y, ("a",), ("no", "yes"), "x")
+    >>> unit = Unit("x", snapshot.sha256, 1, DRAWS, "", "{}", "draws-1", "random", "varying",
+    ...             "default", "", (1, 14))
+    >>> found = draws_block(snapshot, Block(unit, (1, 14), 0, 3), ["varying"])["varying"]
+    >>> found["n_test"].tolist(), found["n_classes_train"][0].tolist()
+    ([[19, 19, 19], [6, 6, 6]], [1, 1, 1])
+    """
+    draws = draws_by_split(snapshot, block, splits)
+    shared = draws[splits[0]]
+    distinct = np.empty(block.shape, np.int32)
+    classes = np.empty(block.shape, np.int8)
+    if shared.sampling == "additive":  # every training set is a head of the repetition's largest
+        distinct[:] = np.array(block.sizes)[:, None]
+        for j, repetition in enumerate(block.repetitions):
+            labels = snapshot.y[shared.train(block.sizes[-1], repetition)]
+            firsts = np.sort(np.unique(labels, return_index=True)[1])
+            classes[:, j] = np.searchsorted(firsts, block.sizes)
+    else:
+        for i, n in enumerate(block.sizes):
+            for j, repetition in enumerate(block.repetitions):
+                rows = shared.train(n, repetition)
+                distinct[i, j] = len(set(rows.tolist())) if shared.sampling == "bootstrap" else n
+                classes[i, j] = np.count_nonzero(np.bincount(snapshot.y[rows]))
+    result: dict[str, Scores] = {}
+    for split, found in draws.items():
+        varying = split == "varying"
+        n_test = (
+            snapshot.rows - distinct if varying else np.full_like(distinct, len(found.fixed_test))
+        )
+        result[split] = {"n_test": n_test, "n_classes_train": classes.copy()}
+    return result

@@ -1,0 +1,151 @@
+"""One cell: its training rows, its fitted reference estimator, its scores.
+
+The rows of a training set are handed over in the order in which they were first drawn. Copies of a
+row that a bootstrap drew more than once follow it at once, so that repeated rows say the same as
+weighted rows, also where the order of rows breaks ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from lcdb.errors import CellError
+from lcdb_builders.domain.sampling import Draws
+from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.domain.streams import StreamKey, stream_key
+from lcdb_builders.domain.unit import Unit
+from lcdb_builders.learners.base import Learner
+from lcdb_builders.reference.metrics import CellScores, cell_scores
+
+__all__ = [
+    "Answers",
+    "answer_cell",
+    "fit_cell",
+    "learner_key",
+    "score_cell",
+    "training_rows",
+    "weighted_rows",
+]
+
+
+def weighted_rows(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return distinct rows in the order of their first draw, and how often each was drawn.
+
+    Examples
+    --------
+    >>> weighted_rows(np.array([7, 3, 7, 9, 3, 7]))
+    (array([7, 3, 9]), array([3, 2, 1]))
+    """
+    rows, first, counts = np.unique(drawn, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return rows[order], counts[order]
+
+
+def training_rows(draws: Draws, n: int, repetition: int) -> np.ndarray:
+    """Return the n training rows of a cell as estimators are given them."""
+    drawn = draws.train(n, repetition)
+    return np.repeat(*weighted_rows(drawn)) if draws.sampling == "bootstrap" else drawn
+
+
+def learner_key(unit: Unit) -> StreamKey:
+    """Return the key of a unit's own random stream: what a randomised learner decides with.
+
+    It does not depend on the test set: `fixed` and `pool` share their fits.
+    """
+    split = "fixed" if unit.split == "pool" else unit.split
+    return stream_key(unit.seed, unit.dataset_sha256, "learner", unit.learner, unit.sampling, split)
+
+
+def fit_cell(
+    learner: Learner,
+    snapshot: Snapshot,
+    unit: Unit,
+    rows: np.ndarray,
+    n: int,
+    repetition: int,
+    params: Mapping[str, Any] | None = None,
+) -> Any:
+    """Return the fitted reference estimator of one cell.
+
+    Parameters
+    ----------
+    learner, snapshot, unit
+        Who learns what.
+    rows
+        Training rows, as `training_rows` returns them.
+    n, repetition
+        Where in the unit: they choose the learner's random stream.
+    params
+        Parameters; those of the unit if None.
+    """
+    chosen = unit.parameters if params is None else params
+    where = {"key": learner_key(unit), "n": n, "repetition": repetition}
+    estimator = learner.estimator(snapshot, chosen, **where)
+    try:
+        return estimator.fit(snapshot.X[rows], snapshot.y[rows])
+    except Exception as error:
+        msg = f"{unit.label}: fitting failed at n = {n}, repetition {repetition}: {error}"
+        raise CellError(msg) from error
+
+
+def _by_code(values: np.ndarray, classes: np.ndarray, count: int, absent: float) -> np.ndarray:
+    """Return columns by class code, for an estimator that knows only some of the classes."""
+    if len(classes) == count:
+        return values
+    full = np.full((len(values), count), absent)
+    full[:, classes] = values
+    return full
+
+
+class Answers(NamedTuple):
+    """What an estimator says of test rows, in columns by class code.
+
+    Parameters
+    ----------
+    y
+        Their classes.
+    scores
+        Log scores, -inf for classes absent from training; None for learners without them.
+    p
+        Probabilities, 0 for classes absent from training; None where there are scores.
+    ranking
+        What the AUC ranks by where there are scores.
+    """
+
+    y: np.ndarray
+    scores: np.ndarray | None
+    p: np.ndarray | None
+    ranking: Literal["log_odds", "probability"]
+
+    @property
+    def metrics(self) -> CellScores:
+        """The metrics of the cell."""
+        return cell_scores(self.y, scores=self.scores, p=self.p, ranking=self.ranking)
+
+
+def answer_cell(learner: Learner, estimator: Any, snapshot: Snapshot, rows: np.ndarray) -> Answers:
+    """Return what a fitted estimator says of test rows."""
+    X, y, classes = snapshot.X[rows], snapshot.y[rows], estimator.classes_
+    by_scores = hasattr(estimator, "log_scores")
+    found = estimator.log_scores(X) if by_scores else estimator.predict_proba(X)
+    if found.shape != (len(rows), len(classes)) or not np.isfinite(found.max(axis=1)).all():
+        kind = "log_scores" if by_scores else "predict_proba"
+        msg = (
+            f"{learner.name}: {kind} returned an array of shape {found.shape}, or values that are "
+            f"not finite; expected a number for each of {len(rows)} rows and {len(classes)} classes"
+        )
+        raise CellError(msg)
+    if by_scores:
+        scores = _by_code(found, classes, snapshot.classes, -np.inf)
+        return Answers(y, scores, None, learner.ranking)
+    return Answers(y, None, _by_code(found, classes, snapshot.classes, 0.0), learner.ranking)
+
+
+def score_cell(
+    learner: Learner, estimator: Any, snapshot: Snapshot, rows: np.ndarray
+) -> CellScores:
+    """Return the metrics of a fitted estimator on test rows."""
+    return answer_cell(learner, estimator, snapshot, rows).metrics
