@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+# Records which arguments and options tests try, and judges when all of them have run.
+pytest_plugins = ["doors.plugin"]
+
 # Builds leave a signal ignored that they were started with ignored (nohup, a shell's background
 # jobs). Tests that send signals start from the usual state, whoever started them.
 for _number, _usual in (

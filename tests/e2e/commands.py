@@ -20,7 +20,8 @@ PATIENCE = 900.0
 
 def environment() -> dict[str, str]:
     """Return an environment in which plans can name the classes in tests/estimators.py."""
-    return {**os.environ, "PYTHONPATH": str(TESTS), "PYTHONWARNINGS": "ignore"}
+    paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONWARNINGS": "ignore"}
 
 
 def start(*arguments: object, **options) -> subprocess.Popen[str]:

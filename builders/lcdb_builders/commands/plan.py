@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
         learners = {plan.learner(n).name: learners[n] for n in arguments.learner}
     datasets = None
     if arguments.dataset:
-        datasets = [plan.named_dataset(wanted) for wanted in arguments.dataset]
+        datasets = plan.named_datasets(arguments.dataset)
     found = estimate(plan, learners, datasets)
     if arguments.json:
         print(json.dumps(_as_json(plan, found), indent=2))

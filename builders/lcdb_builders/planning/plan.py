@@ -130,6 +130,17 @@ class Plan:
         by_name = {entry.name: entry.id for entry in expected().values()}
         return self.dataset(by_name.get(str(wanted), wanted))
 
+    def named_datasets(self, wanted: Iterable[object]) -> tuple[DatasetSpec, ...]:
+        """Return datasets by id or name, each once.
+
+        Examples
+        --------
+        >>> plan = load_plan({"datasets": [61, 11], "learners": ["LDC"]})
+        >>> [dataset.id for dataset in plan.named_datasets(["iris", 61])]
+        ['61']
+        """
+        return tuple({dataset.id: dataset for dataset in map(self.named_dataset, wanted)}.values())
+
     def learner(self, wanted: str) -> LearnerSpec:
         """Return the learner of that name, or raise with the closest one."""
         for learner in self.learners:

@@ -232,7 +232,7 @@ def _checked(
         raise PlanError(msg)
     chosen = plan.datasets
     if datasets is not None:
-        chosen = tuple(dict.fromkeys(map(plan.named_dataset, datasets)))
+        chosen = plan.named_datasets(datasets)
     only = frozenset(spec.name for spec in plan.learners)
     if learners is not None:
         only = frozenset(plan.learner(name).name for name in learners)
