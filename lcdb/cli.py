@@ -11,11 +11,14 @@ import importlib
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import NoReturn
 
 from lcdb._version import __version__
 from lcdb.commands import COMMANDS
-from lcdb.errors import LCDBError, MissingExtraError, did_you_mean
+from lcdb.errors import LCDBError, MissingExtraError, ReadError, did_you_mean
+from lcdb.regular import FAILING, read_error
+from lcdb.text import one_line
 
 __all__ = ["main"]
 
@@ -26,7 +29,7 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors suggest the command that was probably meant."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"lcdb: {message} (see '{self.prog} --help')\n")
+        self.exit(2, f"lcdb: {one_line(message)} (see '{self.prog} --help')\n")
 
 
 def all_commands() -> dict[str, tuple[str, str]]:
@@ -92,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:] if arguments is None else arguments)
     except LCDBError as error:
-        print(f"lcdb: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"lcdb: {one_line(error)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("lcdb: interrupted", file=sys.stderr)
@@ -100,6 +103,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has gone
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if error.errno not in FAILING:
+            raise
+        print(
+            f"lcdb: {one_line(read_error(Path(error.filename or 'a file'), error))}",
+            file=sys.stderr,
+        )
+        return ReadError.exit_code
 
 
 if __name__ == "__main__":

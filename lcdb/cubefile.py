@@ -19,10 +19,11 @@ from lcdb.errors import (
     FormatVersionError,
     LabelError,
     MissingExtraError,
-    NotFoundError,
     SchemaError,
     did_you_mean,
 )
+from lcdb.naming import as_number, cube_key
+from lcdb.regular import open_regular
 from lcdb.schema import CUBE_KIND, DIMS, FORMAT_VERSION, STATUSES, UNIT_DIMS
 
 __all__ = ["Header", "cube_kind", "dask_chunks", "open_cube", "read_header"]
@@ -47,6 +48,12 @@ class Header:
     sizes: np.ndarray = field(repr=False)
     repetitions: int
     status: np.ndarray = field(repr=False)
+    scaling: str = "none"
+
+    @property
+    def key(self) -> int | str:
+        """What the cube is called in a database: an OpenML id is a number."""
+        return as_number(cube_key(self.id, self.scaling))
 
     @property
     def largest_size(self) -> int:
@@ -73,12 +80,8 @@ def _integer(value: Any) -> int:
 
 def _check_signature(path: Path) -> None:
     """Raise what the system or the first bytes of a file say better than HDF5 does."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(len(_SIGNATURE))
-    except OSError as error:
-        msg = f"{path} cannot be opened ({error.strerror}); expected a cube file"
-        raise NotFoundError(msg) from error
+    with open_regular(path, "a cube") as file:
+        start = file.read(len(_SIGNATURE))
     if start != _SIGNATURE:
         msg = (
             f"{path} is not a netCDF-4 file: it was never a cube, or it is damaged "
@@ -144,6 +147,7 @@ def _header(path: Path, file: h5py.File) -> Header:
         sizes=file["n"][...],
         repetitions=len(file["repetition"]),
         status=status,
+        scaling=_text(file.attrs["scaling"]) if "scaling" in file.attrs else "none",
     )
 
 

@@ -21,7 +21,9 @@ from lcdb.errors import (
     PartialCurveWarning,
     did_you_mean,
 )
+from lcdb.naming import check_names, cube_key
 from lcdb.reasons import Reasons, read_reasons
+from lcdb.regular import check_regular
 from lcdb.schema import CUBE_KIND, EXPERIMENTS, STATUSES, UNIT_DIMS
 from lcdb.selection import Labels, check_labels, check_metric, positions, take
 from lcdb.trials import TrialHeader, open_trials, read_trial_header
@@ -72,12 +74,10 @@ def open(path: str | os.PathLike[str], *, chunks: Any = None) -> Database:
 
 def _cube_files(path: Path) -> tuple[list[Path], dict[str, Path]]:
     """Return the curve cubes of a database directory, or the file itself; and its experiments."""
-    if path.is_file():
+    if not path.is_dir():
+        check_regular(path, "a database directory or a cube")
         kind = cube_kind(path)
         return ([], {kind: path}) if kind in EXPERIMENTS else ([path], {})
-    if not path.is_dir():
-        msg = f"{path} does not exist; expected a database directory or a cube file"
-        raise NotFoundError(msg)
     folder = path / "cubes"
     if not folder.is_dir():
         if (path / "blocks").is_dir() or (path / "snapshots").is_dir():
@@ -90,15 +90,12 @@ def _cube_files(path: Path) -> tuple[list[Path], dict[str, Path]]:
     # Cubes of other experiments live in the same folder; a foreign file is refused by its header.
     kinds = {file: cube_kind(file) for file in files}
     curves = [file for file, kind in kinds.items() if kind in ("", CUBE_KIND)]
+    check_names({file: kind for file, kind in kinds.items() if kind in EXPERIMENTS})
     experiments = {kind: file for file, kind in kinds.items() if kind in EXPERIMENTS}
     if not curves and not experiments:
         msg = f"{folder} holds no curve cube; 'lcdb build PLAN --out {path}' makes them"
         raise NotFoundError(msg)
     return curves, experiments
-
-
-def _key(header: Header) -> Key:
-    return int(header.id) if header.id.isdecimal() else header.id
 
 
 class Database(Mapping[Key, xr.Dataset]):
@@ -132,7 +129,9 @@ class Database(Mapping[Key, xr.Dataset]):
         if not curves:
             self.experiments  # noqa: B018  # nothing else is there: damage is told now
         headers = [read_header(file) for file in curves]
-        keyed = {_key(header): header for header in headers}
+        if self.path.is_dir():
+            check_names({head.path: cube_key(head.id, head.scaling) for head in headers})
+        keyed = {header.key: header for header in headers}
         order = sorted(keyed, key=lambda key: (isinstance(key, str), key))
         self._headers = {key: keyed[key] for key in order}
         self._datasets: dict[Key, xr.Dataset] = {}

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from lcdb.schema import UNIT_DIMS
+from lcdb.text import visible
 
 if TYPE_CHECKING:
     from lcdb.cubefile import Header
@@ -63,7 +64,7 @@ def _sizes(sizes: dict[str, int]) -> str:
 
 
 def table(database: Database) -> tuple[list[tuple[str, bool]], list[list[str]]]:
-    """Return the columns (heading, is it a number) and the rows of the overview.
+    """Return the columns (heading, is it a number) and the rows of the overview, safe to print.
 
     Curves are counted by status; a status that no curve has gets no column.
     """
@@ -74,18 +75,19 @@ def table(database: Database) -> tuple[list[tuple[str, bool]], list[list[str]]]:
     for row in facts:
         cells = [row["dataset"], row["name"], row["rows"], row["features"], row["classes"]]
         cells += [_sizes(row["sizes"]), row["repetitions"], *(row["status"][n] for n in told)]
-        rows.append([str(cell) for cell in cells])
+        rows.append([visible(cell) for cell in cells])
     return columns, rows
 
 
 def _title(database: Database) -> str:
     count = len(database)
-    return f"lcdb.Database {str(database.path)!r}: {count} dataset{'' if count == 1 else 's'}"
+    name = visible(repr(str(database.path)))
+    return f"lcdb.Database {name}: {count} dataset{'' if count == 1 else 's'}"
 
 
 def experiments(database: Database) -> list[str]:
     """Return one line per experiment."""
-    return [str(header) for header in database.experiments.values()]
+    return [visible(header) for header in database.experiments.values()]
 
 
 def as_text(database: Database) -> str:

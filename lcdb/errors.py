@@ -25,6 +25,7 @@ __all__ = [
     "NotFoundError",
     "PartialCurveWarning",
     "PlanError",
+    "ReadError",
     "SchemaError",
     "StaleError",
     "StorageError",
@@ -84,6 +85,10 @@ class FormatVersionError(SchemaError):
 
 class DamagedError(LCDBError, OSError):
     """A file of a database is not what was written."""
+
+
+class ReadError(LCDBError, OSError):
+    """A file could not be read now (failing disk or connection); it may well be whole."""
 
 
 class StaleError(LCDBError, RuntimeError):

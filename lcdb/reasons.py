@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lcdb.regular import read_regular
 from lcdb.schema import UNIT_DIMS
 
 __all__ = ["Reasons", "manifest_file", "read_reasons"]
@@ -33,7 +34,7 @@ def read_reasons(cube: Path) -> Reasons:
     `lcdb verify` is there to complain.
     """
     try:
-        content = json.loads(manifest_file(cube).read_bytes())
+        content = json.loads(read_regular(manifest_file(cube)))
         entries = [content[name] for name in ("current", "next") if content.get(name)]
         found: Reasons = {}
         for entry in entries:

@@ -20,6 +20,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the overview of a database."""
     from lcdb import display
     from lcdb.database import open as open_database
+    from lcdb.text import visible
 
     with open_database(arguments.database) as database:
         if arguments.json:
@@ -29,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
         if database:
             _print_table(str(database.path), *display.table(database))
         for row in display.as_rows(database):
-            print(f"{row['name']} ({row['dataset']}): {', '.join(row['learner'])}")
+            print(visible(f"{row['name']} ({row['dataset']}): {', '.join(row['learner'])}"))
         for line in display.experiments(database):
             print(line)
 
@@ -39,8 +40,11 @@ def _print_table(title: str, columns: list[tuple[str, bool]], rows: list[list[st
     from rich.console import Console
     from rich.table import Table
 
+    from lcdb.text import as_rich
+
+    # As Text: a name such as "x[/nope]" is no markup.
     table = Table(
-        title=title,
+        title=as_rich(title),
         title_justify="left",
         header_style="bold",
         box=box.SIMPLE_HEAD,
@@ -50,7 +54,7 @@ def _print_table(title: str, columns: list[tuple[str, bool]], rows: list[list[st
     for name, number in columns:
         table.add_column(name, justify="right" if number else "left", no_wrap=True)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(as_rich, row))
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, 120)  # a pipe has no width to fit

@@ -69,23 +69,26 @@ _PIPED_WIDTH = 160
 def _print(found: list[Table]) -> None:
     from rich.console import Console
 
+    from lcdb.text import as_rich
+
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, _PIPED_WIDTH)
     for table in found:
         console.print()
-        console.print(table.title, style="bold", highlight=False)
+        console.print(as_rich(table.title), style="bold", highlight=False)
         kept = [i for i, row in enumerate(table.rows) if row.ours is not None]
         if kept:
             console.print(_shown(table, kept, console.width))
         if absent := _absent(table):
             text = "; ".join(absent) if kept else "all of it"
-            console.print(f"Not in this database: {text}.", style="dim", highlight=False)
+            told = as_rich(f"Not in this database: {text}.")
+            console.print(told, style="dim", highlight=False)
         if table.note and kept:
-            console.print(table.note, style="dim", highlight=False)
+            console.print(as_rich(table.note), style="dim", highlight=False)
     for text in legends(found):
         console.print()
-        console.print(text, style="dim", highlight=False)
+        console.print(as_rich(text), style="dim", highlight=False)
 
 
 def _absent(table: Table) -> list[str]:
@@ -104,6 +107,8 @@ def _shown(table: Table, kept: list[int], width: int) -> RichTable:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
 
+    from lcdb.text import as_rich
+
     rows = [table.cells()[i] for i in kept]
     columns = {}
     for j, name in enumerate(table.header()):
@@ -119,7 +124,7 @@ def _shown(table: Table, kept: list[int], width: int) -> RichTable:
     for j, (title, _) in enumerate(columns.values()):
         shown.add_column(title, justify="left" if j < 2 else "right", no_wrap=True)
     for row in zip(*(cells for _, cells in columns.values()), strict=True):
-        shown.add_row(*row)
+        shown.add_row(*map(as_rich, row))
     return shown
 
 

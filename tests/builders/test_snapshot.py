@@ -163,7 +163,7 @@ def test_every_flip_and_truncation_is_found(tmp_path, suffix):
     rng = np.random.default_rng(61)
     for _ in range(counts(300, 3000)):
         path.write_bytes(damaged(whole, rng))
-        with pytest.raises(DamagedError, match=r"is damaged: .*; delete it, or build"):
+        with pytest.raises(DamagedError, match=r"is damaged: .*; put a copy of it back"):
             store.verify(tmp_path, "61")
     path.write_bytes(whole)
     store.verify(tmp_path, "61")

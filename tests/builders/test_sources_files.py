@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.sources import FileSource
 from lcdb_builders.sources.files import check_id
 
-from lcdb.errors import DatasetError
+from lcdb.errors import DatasetError, ReadError
 
 SCHEMA = json.loads((files("lcdb.schemas") / "dataset.schema.json").read_text("utf-8"))
 
@@ -435,3 +436,15 @@ def test_the_plan_and_the_code_of_the_docs(tmp_path, monkeypatch):
     names: dict = {}
     exec(code, names)
     assert names["snapshot"].sha256 == snapshot.sha256
+
+
+def test_a_pipe_a_device_and_a_failing_disk_are_refused_as_sources(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DatasetError, match=r"pipe\.csv is a named pipe; expected an ARFF"):
+        FileSource("mine", tmp_path / "pipe.csv", "class").snapshot()
+    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    with pytest.raises(DatasetError, match=r"zero\.csv is a device; expected an ARFF"):
+        FileSource("mine", tmp_path / "zero.csv", "class").snapshot()
+    (tmp_path / "bad.csv").symlink_to("/proc/self/mem")
+    with pytest.raises(ReadError, match=r"bad\.csv cannot be read now \(Input/output error\)"):
+        FileSource("mine", tmp_path / "bad.csv", "class").snapshot()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from cubes import block_scores, toy_snapshot, toy_units
 from lcdb_builders.domain import snapshot as snapshots
+from lcdb_builders.run.build import check_directory
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
@@ -153,3 +154,30 @@ def test_status_writes_nothing(copy, monkeypatch, capsys):
     assert "toy" in capsys.readouterr().out
     after = {p: (p.stat().st_mtime_ns, p.is_file() and p.read_bytes()) for p in copy.rglob("*")}
     assert after == before
+
+
+def test_a_copy_beside_a_cube_is_no_damage_that_a_build_repairs(copy, capsys, caplog):
+    stray = copy / "cubes" / "toy (copy).nc"
+    shutil.copy(copy / "cubes" / "toy.nc", stray)
+    before = stray.read_bytes()
+    assert main(["verify", "--quiet", str(copy)]) == 1
+    told = capsys.readouterr().out
+    assert f"NOT RIGHT {stray}: {stray} and {copy / 'cubes' / 'toy.nc'} both hold" in told
+    assert "no build puts right" in told and "repairs what is damaged" not in told
+    check_directory(copy)
+    assert f"{stray} and" in caplog.text and "builds leave it alone" in caplog.text
+    assert stray.read_bytes() == before
+    stray.unlink()
+    assert main(["verify", "--quiet", str(copy)]) == 0
+
+
+@pytest.mark.parametrize("where", ["cubes/61.nc", "snapshots/toy.json"])
+def test_a_disk_that_fails_is_no_damage_that_a_build_repairs(copy, capsys, where):
+    path = copy / where
+    path.unlink(missing_ok=True)
+    path.symlink_to("/proc/self/mem")  # reads as EIO
+    assert main(["verify", "--quiet", str(copy)]) == 1
+    told = capsys.readouterr().out
+    told_of = path.with_suffix(".npz") if "snapshots" in where else path
+    assert f"NOT RIGHT {told_of}: {path} cannot be read now (Input/output error)" in told
+    assert "delete" not in told and "repairs what is damaged" not in told

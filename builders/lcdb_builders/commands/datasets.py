@@ -31,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the overview."""
+    from lcdb.text import visible
     from lcdb_builders.sources.cache import snapshot_cache
 
     cache = snapshot_cache(arguments.cache)
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     _print_table(f"Datasets (cache: {cache})", rows)
     for row in rows:
         if row.get("problem"):
-            print(f"{row['id']}: {row['problem']}")
+            print(visible(f"{row['id']}: {row['problem']}"))
     absent = [row["id"] for row in rows if row["at_hand"] is None]
     if absent:
         print(f"Not at hand: lcdb fetch {' '.join(absent)}")
@@ -94,13 +95,15 @@ def _print_table(title: str, rows: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from lcdb.text import as_rich
+
     table = Table(
         title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
     for name, number in _COLUMNS:
         table.add_column(name, justify="right" if number else "left", no_wrap=True)
     for row in rows:
-        table.add_row(*_cells(row))
+        table.add_row(*map(as_rich, _cells(row)))
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, 120)  # a pipe has no width to fit

@@ -55,6 +55,7 @@ def _wrong_use(arguments: argparse.Namespace, ids: list[str]) -> str:
 def run(arguments: argparse.Namespace) -> None:
     """Fetch every dataset that is asked for; one that fails does not stop the others."""
     from lcdb.errors import FetchError
+    from lcdb.text import one_line
     from lcdb_builders import sources
 
     every = list(sources.expected())
@@ -79,7 +80,7 @@ def run(arguments: argparse.Namespace) -> None:
     if len(ids) == 1 and failed:
         raise failed[ids[0]]
     for error in failed.values():
-        print(f"lcdb: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"lcdb: {one_line(error)}", file=sys.stderr)
     if failed:
         msg = f"{len(failed)} of {len(ids)} datasets could not be fetched: {', '.join(failed)}"
         raise FetchError(msg)
@@ -88,6 +89,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _each(ids: list[str], take: Callable[[str], Snapshot]) -> dict[str, Exception]:
     """Take one dataset after the other, say what came, and return the errors by id."""
     from lcdb.errors import LCDBError
+    from lcdb.text import visible
 
     failed: dict[str, Exception] = {}
     for id in ids:
@@ -97,7 +99,7 @@ def _each(ids: list[str], take: Callable[[str], Snapshot]) -> dict[str, Exceptio
             failed[id] = error
             continue
         shape = f"{snapshot.rows} rows, {snapshot.features} features, {snapshot.classes} classes"
-        print(f"{id} {snapshot.name}: {shape}; {_from(snapshot.origin)}")
+        print(visible(f"{id} {snapshot.name}: {shape}; {_from(snapshot.origin)}"))
     return failed
 
 

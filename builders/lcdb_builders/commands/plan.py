@@ -73,8 +73,10 @@ def _as_json(plan: Plan, found: Estimate) -> dict[str, object]:
 def _print(plan: Plan, found: Estimate) -> None:
     from rich.console import Console
 
+    from lcdb.text import as_rich
+
     console = Console()
-    console.print(f"{plan.title}", highlight=False)
+    console.print(as_rich(plan.title), highlight=False)
     console.print(
         f"{plan.repetitions:,} repetitions; {', '.join(plan.samplings)}; {', '.join(plan.splits)}; "
         f"{', '.join(plan.tunings)}",
@@ -84,8 +86,10 @@ def _print(plan: Plan, found: Estimate) -> None:
     console.print(_table("learner", found.learners, found.total))
     if found.unknown:
         console.print(
-            f"not counted, since nothing is known of them before they are fetched: "
-            f"{', '.join(found.unknown)}",
+            as_rich(
+                "not counted, since nothing is known of them before they are fetched: "
+                f"{', '.join(found.unknown)}"
+            ),
             highlight=False,
         )
     console.print("Times are estimates for one core; many cores share them.", highlight=False)
@@ -95,6 +99,8 @@ def _table(first: str, lines: Sequence[Line], total: Line):
     from rich import box
     from rich.table import Table
 
+    from lcdb.text import as_rich
+
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_footer=True)
     cells = _cells(total)
     table.add_column(first, footer=cells[0])
@@ -103,7 +109,7 @@ def _table(first: str, lines: Sequence[Line], total: Line):
     ):
         table.add_column(name, justify="right", footer=footer)
     for line in lines:
-        table.add_row(*_cells(line))
+        table.add_row(*map(as_rich, _cells(line)))
     return table
 
 

@@ -51,19 +51,23 @@ def run(arguments: argparse.Namespace) -> None:
 def _print(found: Overview) -> None:
     from rich.console import Console
 
+    from lcdb.text import as_rich
+
     console = Console()
     if found.curves or not found.parts:
         console.print(_curves(found))
     if found.parts:
         console.print(_parts(found))
     for label, status, reason in found.reasons():
-        console.print(f"{label} {COLUMNS[status]}: {reason}", highlight=False, markup=False)
+        console.print(as_rich(f"{label} {COLUMNS[status]}: {reason}"), highlight=False)
 
 
 def _curves(found: Overview) -> Table:
     """Return how many curves have which status."""
     from rich import box
     from rich.table import Table
+
+    from lcdb.text import as_rich
 
     totals = found.totals()
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_footer=True)
@@ -74,7 +78,8 @@ def _curves(found: Overview) -> Table:
         table.add_column(name, justify="right", footer=str(totals[status]))
     for row in found.counts():
         numbers = (str(row[status] or "") for status in COLUMNS)
-        table.add_row(row["learner"], row["dataset"], row["tuning"], *numbers)
+        names = (as_rich(row[name]) for name in ("learner", "dataset", "tuning"))
+        table.add_row(*names, *numbers)
     return table
 
 

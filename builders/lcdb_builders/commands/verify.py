@@ -116,7 +116,12 @@ def _as_json(report: Report, cells: list[Replay]) -> dict[str, Any]:
         "intact": report.intact,
         "checked": report.checked,
         "damage": [
-            {"path": str(damage.path), "what": damage.what, "units": list(damage.units)}
+            {
+                "path": str(damage.path),
+                "what": damage.what,
+                "units": list(damage.units),
+                "repairable": damage.repairable,
+            }
             for damage in report.damage
         ],
         "recomputed": [cell.as_json() for cell in cells],
@@ -124,16 +129,22 @@ def _as_json(report: Report, cells: list[Replay]) -> dict[str, Any]:
 
 
 def _print(root: Path, report: Report, cells: list[Replay], skipped: int) -> None:
+    from lcdb.text import visible
+
     checked = ", ".join(f"{count} {kind}" for kind, count in sorted(report.checked.items()))
-    print(f"{root}: {checked or 'no files'} read")
+    print(visible(f"{root}: {checked or 'no files'} read"))
     for damage in report.damage:
-        print(f"DAMAGED {damage.path}: {damage.what}")
+        word = "DAMAGED" if damage.repairable else "NOT RIGHT"
+        print(visible(f"{word} {damage.path}: {damage.what}"))
         for label in damage.units:
-            print(f"  {label}")
+            print(f"  {visible(label)}")
+    repairable = sum(damage.repairable for damage in report.damage)
     if report.intact:
         print("every file is what was written")
-    else:
-        print("'lcdb build' with the plan of this database repairs it")
+    elif repairable:
+        print("'lcdb build' with the plan of this database repairs what is damaged")
+    if len(report.damage) > repairable:
+        print("no build puts right what is NOT RIGHT: do what the line says")
     wrong = [cell for cell in cells if not cell.agrees]
     for cell in wrong:
         print(f"WRONG {cell.where}: {cell.verdict}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import re
 import zipfile
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from lcdb.errors import DamagedError, DatasetError, FormatVersionError, NotFoundError
+from lcdb.regular import read_regular
 from lcdb.schema import FORMAT_VERSION
 from lcdb_builders.storage import disk
 
@@ -187,17 +189,21 @@ def save(snapshot: Snapshot, folder: Path, *, replace: bool = False) -> None:
 
 
 def _damaged(path: Path, what: str) -> DamagedError:
-    msg = f"{path} is damaged: {what}; delete it, or build or fetch again to have it replaced"
+    # Never "delete it": of a dataset that is nowhere else, it may be all that is left.
+    msg = (
+        f"{path} is damaged: {what}; put a copy of it back, or move it away and fetch or build "
+        "again, which takes the dataset from where it came"
+    )
     return DamagedError(msg)
 
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise _damaged(path, "the file is gone") from None
-    except OSError as error:
-        raise _damaged(path, f"it cannot be read ({error.strerror})") from error
+        return read_regular(path, "a file of a snapshot")
+    except NotFoundError as error:
+        if not os.path.lexists(path):
+            raise _damaged(path, "the file is gone") from None
+        raise _damaged(path, str(error)) from error
 
 
 def read_manifest(folder: Path, id: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,8 +31,11 @@ from lcdb_builders.run.signals import Stop, stop_on_signals
 from lcdb_builders.storage.journal import Failure, Journal
 from lcdb_builders.storage.parts import Target
 from lcdb_builders.storage.process import this_process
+from lcdb_builders.storage.repair import stray_cubes
 
 __all__ = ["TIMEOUT", "Asked", "Builder", "Report", "build", "check_directory", "start"]
+
+log = logging.getLogger("lcdb")
 
 # Seconds that a block may take: blocks aim at a minute, so this is no slow machine but a hang.
 TIMEOUT = 3600.0
@@ -243,7 +247,10 @@ def _checked(
 
 
 def check_directory(root: Path) -> None:
-    """Raise unless a directory is a database, is empty, or is not there yet."""
+    """Raise unless a directory is a database, is empty, or is not there yet.
+
+    Files among its cubes that no build writes are warned about: readers refuse them.
+    """
     if not root.exists():
         return
     if not root.is_dir():
@@ -253,6 +260,8 @@ def check_directory(root: Path) -> None:
     if entries and not entries & set(PLACES):
         msg = f"{root} holds other things than a database; name an empty or a new directory"
         raise PlanError(msg)
+    for wrong in stray_cubes(root):
+        log.warning("%s; builds leave it alone, and the database cannot be opened with it", wrong)
 
 
 def _get_snapshots(work: _Work, offline: bool) -> None:

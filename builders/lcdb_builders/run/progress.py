@@ -7,6 +7,8 @@ import time
 from itertools import pairwise
 from typing import IO, NamedTuple, Protocol
 
+from lcdb.text import as_rich, visible
+
 __all__ = ["BUILDING", "Bar", "Lines", "Progress", "Silent", "Words", "choose"]
 
 # Seconds between lines.
@@ -152,7 +154,7 @@ class Lines:
 
     def tell(self, text: str) -> None:
         """Tell something else in a line."""
-        print(f"lcdb: {text}", file=self.stream, flush=True)
+        print(f"lcdb: {visible(text)}", file=self.stream, flush=True)
 
     def end(self) -> None:
         """Do nothing: every line is complete."""
@@ -194,7 +196,7 @@ class Bar:
 
     def tell(self, text: str) -> None:
         """Print a line above the bar."""
-        self._bar.console.print(f"lcdb: {text}", highlight=False, markup=False)
+        self._bar.console.print(as_rich(f"lcdb: {text}"), highlight=False)
 
     def end(self) -> None:
         """Leave the bar as it is."""

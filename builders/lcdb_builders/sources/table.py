@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lcdb.errors import DatasetError, did_you_mean
+from lcdb.errors import DatasetError, NotFoundError, ReadError, did_you_mean
+from lcdb.regular import read_regular
 
 __all__ = [
     "Column",
@@ -95,12 +97,13 @@ def about(dataset: str):
 
 def read_bytes(path: Path) -> bytes:
     """Return the content of a file, or raise saying why it cannot be had."""
-    if path.is_dir():
-        msg = f"{path} is a folder; expected an ARFF, CSV or parquet file"
-        raise DatasetError(msg)
     try:
-        content = path.read_bytes()
-    except FileNotFoundError:
+        content = read_regular(path, "an ARFF, CSV or parquet file")
+    except ReadError:
+        raise
+    except NotFoundError as error:
+        if os.path.lexists(path):
+            raise DatasetError(str(error)) from error
         msg = f"there is no file {path}; check the path (a plan's paths start at the plan's folder)"
         raise DatasetError(msg) from None
     except OSError as error:

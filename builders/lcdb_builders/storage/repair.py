@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from lcdb.errors import DamagedError, FormatVersionError, LCDBError, NotFoundError
+from lcdb.errors import DamagedError, FormatVersionError, LCDBError, NotFoundError, ReadError
+from lcdb.naming import cube_key, is_id, misplaced
+from lcdb.regular import FAILING, check_regular, read_error
+from lcdb.schema import EXPERIMENTS
 from lcdb_builders.domain import snapshot
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import BlockFile
@@ -22,7 +25,16 @@ from lcdb_builders.storage.manifest import Entry, Manifest, believed, cube_path,
 from lcdb_builders.storage.records import read_record
 from lcdb_builders.storage.salvage import salvage
 
-__all__ = ["Damage", "Report", "files", "restore", "restore_locked", "verify"]
+__all__ = [
+    "Damage",
+    "Report",
+    "files",
+    "restore",
+    "restore_locked",
+    "stray",
+    "stray_cubes",
+    "verify",
+]
 
 
 def restore(root: Path, dataset: str) -> Entry | None:
@@ -61,11 +73,14 @@ class Damage:
         What is wrong with it, in words.
     units
         Labels of the units of a cube whose numbers are affected.
+    repairable
+        Whether the next build puts it right; if not, `what` says what does.
     """
 
     path: Path
     what: str
     units: tuple[str, ...] = ()
+    repairable: bool = True
 
 
 @dataclass
@@ -122,7 +137,12 @@ def verify(root: str | Path, progress: Callable[[Path], None] | None = None) -> 
         except FileNotFoundError:  # packed or replaced at this moment
             continue
         except (LCDBError, OSError) as error:
-            report.damage.append(Damage(path, " ".join(str(error).split())))
+            told: Exception = error
+            if isinstance(error, OSError) and error.errno in FAILING:
+                told = read_error(path, error)
+            failing = isinstance(told, ReadError)
+            what = " ".join(str(told).split())
+            report.damage.append(Damage(path, what, repairable=not failing))
     return report
 
 
@@ -166,8 +186,11 @@ def _check_manifest(root: Path, dataset: str) -> list[Damage]:
 
 def _check_cube(root: Path, path: Path) -> list[Damage]:
     dataset = path.stem
+    check_regular(path, "a cube")
     if believed(root, dataset, fresh=True) is not None:
         return []
+    if wrong := stray(root, path):
+        return [Damage(path, wrong, repairable=False)]
     described = _manifest_is_readable(root, dataset)
     found = salvage(root, dataset, keep=False)
     units = len(found.kept) + len(found.lost)
@@ -178,6 +201,33 @@ def _check_cube(root: Path, path: Path) -> list[Damage]:
         return [Damage(manifest_path(root, dataset), "the manifest is missing")]
     what = f"{len(found.lost)} of {units} units are damaged" if units else "it cannot be read"
     return [Damage(path, f"it is not the file that was written: {what}", tuple(found.lost))]
+
+
+def stray(root: Path, path: Path) -> str:
+    """Return what is wrong with the name of a file among cubes; nothing if it is right or unclear.
+
+    Builds write and repair ``<id>.nc`` alone. Another file of that id is nobody's, and whoever
+    opens the database is told that there are two.
+    """
+    if is_id(path.stem) and manifest_path(root, path.stem).exists():
+        return ""  # it is called what it was written as; what it says now may be damage
+    from lcdb.cubefile import cube_kind, read_header  # xarray, which builders do without
+
+    try:
+        kind = cube_kind(path)
+        if kind in EXPERIMENTS:
+            return misplaced(path, kind)
+        header = read_header(path)
+    except (LCDBError, OSError):  # damaged: then it cannot tell what it was
+        return ""
+    return misplaced(path, cube_key(header.id, header.scaling))
+
+
+def stray_cubes(root: Path) -> Iterator[str]:
+    """Yield what is wrong with names in the folder of cubes, file by file."""
+    for path in _names(root / "cubes", ".nc"):
+        if path.is_file() and (wrong := stray(root, path)):
+            yield wrong
 
 
 def _manifest_is_readable(root: Path, dataset: str) -> bool:
