@@ -19,6 +19,7 @@ from lcdb.analysis.distributions import (
     quantile_curve,
     summary,
 )
+from lcdb.analysis.fits import fit, fitted
 from lcdb.analysis.published import Results, read_results, results_profile
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "choice_shares",
     "chosen_values",
     "dominance",
+    "fit",
+    "fitted",
     "normality",
     "normality_by_repetitions",
     "paired_normality",
