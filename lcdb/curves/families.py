@@ -28,8 +28,8 @@ __all__ = [
 
 #: Exponents beyond this are not computed: such a place of the box has an infinite loss.
 LARGEST_EXPONENT = 300.0
-#: Powers of either sign are sinh(u)/FINE: even steps in u are fine near 0, where curves are flat and
-#: valleys narrow.
+#: Powers of either sign are sinh(u)/FINE: even steps in u are then small near 0, where curves are
+#: flat and valleys narrow.
 FINE = 20.0
 
 
