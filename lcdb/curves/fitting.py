@@ -68,7 +68,9 @@ def _grid(family: Family, n: np.ndarray, weight: np.ndarray) -> _Grid:
     free = len(edges)
     counts = np.ones(2, np.int64)
     counts[:free] = POINTS[free - 1] if free else 1
-    axes = [np.linspace(*edges[k], counts[k]) if k < free else np.zeros(1) for k in range(2)]
+    axes = [np.zeros(1), np.zeros(1)]
+    for k, (low_end, high_end) in enumerate(edges):
+        axes[k] = np.linspace(low_end, high_end, int(counts[k]))
     places = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
     unit = np.empty((len(places), len(n)))
     norm = np.empty(len(places))
