@@ -167,6 +167,6 @@ def fitted(fits: xr.Dataset, n: Sequence[float] | np.ndarray | xr.DataArray) -> 
     dims = [dim for dim in fits["value"].dims if dim not in ("model", "parameter")]
     array = xr.DataArray(np.stack(each, axis=-2), dims=(*dims, "model", "n"))
     coords = {k: v for k, v in fits.coords.items() if "parameter" not in v.dims}
-    named = array.assign_coords(coords | {"n": sizes}).rename("fitted")
-    named.attrs = dict(fits.attrs)
+    named = array.assign_coords(coords | {"n": sizes})
+    named.name, named.attrs = "fitted", dict(fits.attrs)
     return named.transpose(*fits["loss"].dims, "n")
