@@ -125,6 +125,32 @@ def test_only_the_files_of_the_dead_are_swept(tmp_path):
     assert set(tmp_path.iterdir()) == {mine.path, elsewhere, hidden}
 
 
+@pytest.mark.parametrize("hours", [2, 14, 26])
+def test_a_machine_whose_clock_is_ahead_sweeps_nobodys_live_file(tmp_path, monkeypatch, hours):
+    theirs = tmp_path / ".61.nc.00000000-1-1.abcdef01.tmp"
+    theirs.touch()
+    now = time.time
+    monkeypatch.setattr(disk.time, "time", lambda: now() + 3600 * hours)
+    assert disk.sweep(tmp_path) == 0 and theirs.exists()
+
+
+def test_sweeping_follows_no_link_and_takes_nothing_that_only_looks_like_ours(tmp_path):
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "folder"
+    for path in (elsewhere, folder):
+        path.mkdir()
+    long_ago = time.time() - disk.ORPHAN_AGE - 60
+    victim = elsewhere / ".a.00000000-1-1.abcdef01.tmp"
+    notes = folder / ".my.notes.about.it.tmp"
+    for path in (victim, notes):
+        path.touch()
+        os.utime(path, (long_ago, long_ago))
+    link = folder / ".b.00000000-1-1.abcdef01.tmp"
+    link.symlink_to(victim)
+    (tmp_path / "link").symlink_to(elsewhere)
+    assert disk.sweep(folder) == 0 and disk.sweep(tmp_path / "link") == 0
+    assert victim.exists() and notes.exists() and link.is_symlink()
+
+
 def test_a_killed_process_is_dead_before_its_parent_has_noticed():
     child = subprocess.Popen(
         [

@@ -6,6 +6,7 @@ import os
 import pickle
 import random
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -299,12 +300,30 @@ def test_hearts_beat(tmp_path, monkeypatch):
         assert beaten.wait(20)
 
 
-def test_the_clock_that_counts_is_the_file_systems(tmp_path, monkeypatch):
-    """A machine whose clock is an hour ahead takes nobody's lease over."""
+@pytest.mark.parametrize("hours", [-26, -2, 2, 26])
+def test_clocks_of_machines_may_differ_by_hours(tmp_path, monkeypatch, hours):
+    """A lease of another machine is taken only if nothing changes while it is watched."""
+    path = tmp_path / "a.lease"
+    seconds = [0.0]
+    monkeypatch.setattr(leases, "clock", lambda: seconds[0])
+    path.write_bytes(b"0123abcd-77-88 their token\n")
+    theirs = time.time() + 3600 * hours
+    for beat in range(6):  # by their own clock, every 75 s
+        os.utime(path, (theirs + 75 * beat, theirs + 75 * beat))
+        assert Lease.take(path) is None
+        seconds[0] += 75.0
+    seconds[0] += 200.0
+    assert Lease.take(path) is None  # 275 s without a beat
+    seconds[0] += 50.0
+    lease = Lease.take(path)
+    assert lease is not None and lease.mine()
+    lease.release()
+
+
+def test_a_clock_that_is_set_takes_nobodys_lease_over(tmp_path, monkeypatch):
     path = tmp_path / "a.lease"
     assert Lease.take(path) is not None
     now = leases.time.time
-    monkeypatch.setattr(leases, "_offsets", {})
     monkeypatch.setattr(leases.time, "time", lambda: now() + 3600)
     assert Lease.take(path, stale=60.0) is None
 

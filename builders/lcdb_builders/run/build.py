@@ -28,7 +28,7 @@ from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.packing import Cube, Packer
 from lcdb_builders.run.progress import Progress, choose
 from lcdb_builders.run.signals import Stop, stop_on_signals
-from lcdb_builders.storage.journal import Failure, Journal
+from lcdb_builders.storage.journal import Claims, Failure, Journal
 from lcdb_builders.storage.parts import Target
 from lcdb_builders.storage.process import this_process
 from lcdb_builders.storage.repair import stray_cubes
@@ -207,15 +207,19 @@ def build(
     with stop_on_signals() as stop:
         _get_snapshots(work, offline)
         with stop.deferred():
-            jobs, costs, journal = _prepare(work, retry_failed)
-            builder = Builder(work, journal, costs, stop, told)
-            with builder.packer:
-                if jobs:
-                    if scheduler is None and slurm is None:
-                        builder.compile(jobs, workers or usable_cpus())
-                    with open_pool(workers, scheduler, slurm) as pool:
-                        builder.compute(jobs, pool)
-                return builder.pack()
+            journal = Journal(work.root)
+            with journal.claim(unit for found in work.units.values() for unit in found) as claims:
+                for snapshot in work.snapshots.values():
+                    snapshots.save(snapshot, work.root / "snapshots")
+                jobs, costs = _prepare(work, journal, retry_failed)
+                builder = Builder(work, journal, costs, stop, told, claims)
+                with builder.packer:
+                    if jobs:
+                        if scheduler is None and slurm is None:
+                            builder.compile(jobs, workers or usable_cpus())
+                        with open_pool(workers, scheduler, slurm) as pool:
+                            builder.compute(jobs, pool)
+                    return builder.pack()
 
 
 def _checked(
@@ -265,21 +269,16 @@ def check_directory(root: Path) -> None:
 
 
 def _get_snapshots(work: _Work, offline: bool) -> None:
-    """Get all datasets before any of them is written."""
-    there = work.root / "snapshots"
-    root = work.root if there.is_dir() else None
+    """Get all datasets; none is written before it is known that the plan fits."""
+    root = work.root if (work.root / "snapshots").is_dir() else None
     for spec in work.datasets:
         source = spec.source(work.plan.folder)
         work.snapshots[spec.id] = sources.obtain(source, root, offline=offline)
         work.units[spec.id] = units(work.plan, work.snapshots[spec.id], work.learners)
-    for snapshot in work.snapshots.values():
-        snapshots.save(snapshot, there)
 
 
-def _prepare(work: _Work, retry_failed: bool) -> tuple[list[Job], Costs, Journal]:
+def _prepare(work: _Work, journal: Journal, retry_failed: bool) -> tuple[list[Job], Costs]:
     """Return what is missing in the order of work."""
-    journal = Journal(work.root)
-    journal.prepare(unit for found in work.units.values() for unit in found)
     subjects: dict[str, Subject] = {
         spec.id: known
         for spec in work.plan.datasets
@@ -302,7 +301,7 @@ def _prepare(work: _Work, retry_failed: bool) -> tuple[list[Job], Costs, Journal
             blocks += journal.missing(unit, repetitions, lengths)
         jobs += pair(blocks)
     costs = Costs(work.snapshots)
-    return order(jobs, costs, start()), costs, journal
+    return order(jobs, costs, start()), costs
 
 
 def start() -> int:
@@ -320,9 +319,11 @@ class Builder:
         costs: Callable[[Job], float],
         stop: Stop,
         told: Progress,
+        claims: Claims,
     ) -> None:
         self.work = work
         self.journal = journal
+        self.claims = claims
         self.costs = costs
         self.stop = stop
         self.told = told
@@ -345,7 +346,7 @@ class Builder:
             stop=self.stop,
             progress=self.told,
             finished=self._finished,
-            watch=self.packer.check,
+            watch=self._watch,
             tally=self.tally,
         )
         self.told.begin(sum(map(self.costs, jobs)), sum(job.cells for job in jobs))
@@ -353,6 +354,10 @@ class Builder:
             engine.run(jobs, self._left)
         finally:
             self.told.end()
+
+    def _watch(self) -> None:
+        self.packer.check()
+        self.claims.check()
 
     def _finished(self, dataset: str) -> None:
         self._handed.add(dataset)

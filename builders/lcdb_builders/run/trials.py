@@ -118,9 +118,8 @@ def build_trials(
     check_directory(root)
     asked = _Asked(root, Settings(timeout, allow_import=False), every)
     told = choose(progress)
-    with stop_on_signals() as stop, stop.deferred():
-        journal = Journal(root)
-        journal.prepare(every)
+    journal = Journal(root)
+    with stop_on_signals() as stop, stop.deferred(), journal.claim(every) as claims:
         for snapshot in data:
             snapshots.save(snapshot, root / "snapshots")
         blocks = []
@@ -129,7 +128,7 @@ def build_trials(
                 journal.retry(part)
             blocks += journal.missing(part, part.trials, Lengths(1, block_length(part)))
         jobs = order(pair(blocks), _seconds, start())
-        builder = Builder(asked, journal, _seconds, stop, told)
+        builder = Builder(asked, journal, _seconds, stop, told, claims)
         with builder.packer:
             if jobs:
                 with open_pool(workers, scheduler, slurm) as pool:

@@ -123,7 +123,8 @@ class Blocks:
         base = self.root / "blocks"
         if not base.is_dir():
             return []
-        names = sorted(entry.name for entry in os.scandir(base) if entry.is_dir())
+        entries = (entry for entry in os.scandir(base) if entry.is_dir(follow_symlinks=False))
+        names = sorted(entry.name for entry in entries)
         start = "" if dataset is None else f"{dataset}-"
         return [base / name for name in names if name.startswith(start)]
 

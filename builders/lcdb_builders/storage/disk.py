@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from lcdb.errors import PlanError, StorageError
@@ -42,9 +44,12 @@ __all__ = [
 #: of a link or rename is that of the temporary file.
 hook: Callable[[str, str, Path], None] | None = None
 
-#: Seconds after which a temporary file of another machine counts as left behind.
-ORPHAN_AGE = 3600.0
+#: Seconds after which a temporary file of another machine counts as left behind: longer than clocks
+#: of machines differ, even where one of them takes its local time for the world's.
+ORPHAN_AGE = 2 * 86400.0
 _SUFFIX = ".tmp"
+# A dot, the final name, `this_process` of the owner, eight random digits.
+_TEMPORARY = re.compile(r"\.(.+)\.([0-9a-f]{8}-\d+-\w+)\.[0-9a-f]{8}\.tmp")
 # What `os.link` raises where a file system has no hard links.
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES}
 
@@ -374,23 +379,26 @@ def temporaries(folder: Path, name: str = "") -> list[tuple[Path, str]]:
     found = []
     with suppress(FileNotFoundError):
         for entry in sorted(os.listdir(folder)):
-            if entry.startswith(f".{name}.") if name else entry.startswith("."):
-                parts = entry.rsplit(".", 3)
-                if entry.endswith(_SUFFIX) and len(parts) == 4:
-                    found.append((folder / entry, parts[1]))
+            match = _TEMPORARY.fullmatch(entry)
+            if match is not None and name in ("", match[1]):
+                found.append((folder / entry, match[2]))
     return found
 
 
 def sweep(folder: Path) -> int:
-    """Remove the temporary files that dead processes left in a folder; return how many."""
+    """Remove the temporary files that dead processes left in a folder; return how many.
+
+    Links are not followed: what a link leads to is not ours.
+    """
     count = 0
-    for path, owner in temporaries(folder):
+    for path, owner in () if folder.is_symlink() else temporaries(folder):
         dead = is_dead(owner)
-        if dead is None:
-            with suppress(FileNotFoundError):
-                dead = time.time() - path.stat().st_mtime > ORPHAN_AGE
-        if dead:
-            count += unlink(path)
+        with suppress(FileNotFoundError):
+            stat = path.lstat()
+            if dead is None:
+                dead = time.time() - stat.st_mtime > ORPHAN_AGE
+            if dead and S_ISREG(stat.st_mode):
+                count += unlink(path)
     return count
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lcdb.errors import PlanError
@@ -10,26 +10,32 @@ from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.storage.naming import describe, unit_place
 from lcdb_builders.storage.parts import with_most_trials
 
-__all__ = ["merge_units"]
+__all__ = ["contradiction", "merge_units"]
 
-# What is told first where several keys differ.
-_KEYS = (
-    "dataset_sha256",
-    "master_seed",
-    "estimator",
-    "params",
-    "tuning_rule",
-    "sizes",
-    "length",
-    "data_sha256",
-    "implementation",
-)
+# Keys of a description by attribute, in the order in which they are told where several differ.
+_ATTRIBUTES = {
+    "dataset_sha256": "dataset_sha256",
+    "master_seed": "seed",
+    "estimator": "estimator",
+    "params": "params",
+    "tuning_rule": "tuning_rule",
+    "sizes": "sizes",
+    "length": "length",
+    "data_sha256": "data_sha256",
+    "implementation": "implementation",
+}
+_CUBE = ("dataset_sha256", "master_seed")
+_LEARNER = ("estimator", "params", "tuning_rule")
 
 
 def merge_units(
     wanted: Iterable[AnyUnit], built: Mapping[AnyUnit, str], known: Iterable[AnyUnit] = ()
 ) -> list[AnyUnit]:
     """Return the units of a cube: all that are wanted, built, or known and in nobody's way.
+
+    A plan is compared with everything that is built, whether or not it names the same curves:
+    seed and dataset with all of the cube, parameters with all curves of the learner, sizes with
+    all curves that are tuned, or not tuned, as well.
 
     Parameters
     ----------
@@ -44,49 +50,115 @@ def merge_units(
     ------
     PlanError
         A unit is wanted with another seed, parameter, size list, dataset or implementation than
-        it was built with; the message names the key.
+        something was built with; the message names the key.
     """
+    standing = _Standing()
     found: dict[tuple, AnyUnit] = {}
     for unit, where in built.items():
-        other = found.setdefault(unit_place(unit), unit)
-        _same(unit, other, where, built.get(other, ""))
+        standing.check(unit, where, planned=False)
+        found.setdefault(unit_place(unit), unit)
     for unit in wanted:
+        if unit not in built:
+            standing.check(unit, "the plan", planned=True)
         other = found.setdefault(unit_place(unit), unit)
-        _same(unit, other, "the plan", built.get(other, "the plan"))
         if isinstance(unit, Part) and isinstance(other, Part):
             found[unit_place(unit)] = with_most_trials(other, unit)
-    shared = next(iter(found.values()), None)
     for unit in known:
-        if shared is None or _difference(unit, shared, _SHARED) is None:
+        if standing.clash(unit, planned=False) is None:
+            standing.add(unit, "an earlier plan")
             found.setdefault(unit_place(unit), unit)
     return [found[place] for place in sorted(found)]
 
 
-# What all units of a cube have in common.
-_SHARED = _KEYS[:2]
+def contradiction(units: Iterable[AnyUnit], others: Iterable[AnyUnit]) -> str | None:
+    """Return why a plan's units cannot go into one cube with another plan's; None if they can.
+
+    Examples
+    --------
+    >>> from lcdb_builders.domain.unit import Unit
+    >>> unit = Unit("61", "ab", 1, "LDC", "", "{}", "reference-1", "random", "fixed", "default",
+    ...             "", (1, 2, 3))
+    >>> from dataclasses import replace
+    >>> contradiction([unit], [replace(unit, learner="NMC")]) is None
+    True
+    >>> contradiction([unit], [replace(unit, learner="NMC", seed=2)])
+    'master_seed is 1, not 2'
+    """
+    standing = _Standing()
+    for other in others:
+        standing.add(other, "")
+    for unit in units:
+        clash = standing.clash(unit, planned=True)
+        if clash is not None:
+            key, mine, theirs, _ = clash
+            return f"{key} is {_short(mine)}, not {_short(theirs)}"
+    return None
 
 
-def _same(unit: AnyUnit, other: AnyUnit, where: str, there: str) -> None:
-    difference = _difference(unit, other, _KEYS)
-    if difference is not None:
-        key, mine, theirs = difference
-        msg = (
-            f"{unit.label}: {key} is {_short(mine)} in {where} and {_short(theirs)} in {there}; "
-            "expected the same, since numbers in a database never change: "
+class _Standing:
+    """The first unit of every group whose members must agree, with where its numbers are."""
+
+    def __init__(self) -> None:
+        self._first: dict[tuple, tuple[AnyUnit, str]] = {}
+
+    def add(self, unit: AnyUnit, where: str) -> None:
+        for group, _ in _groups(unit, planned=True):
+            self._first.setdefault(group, (unit, where))
+
+    def clash(
+        self, unit: AnyUnit, *, planned: bool
+    ) -> tuple[str, Any, Any, tuple[AnyUnit, str]] | None:
+        """Return the first key in which a unit differs, both values, and from what it differs."""
+        for group, keys in _groups(unit, planned):
+            if group in self._first:
+                difference = _difference(unit, self._first[group][0], keys)
+                if difference is not None:
+                    return *difference, self._first[group]
+        return None
+
+    def check(self, unit: AnyUnit, where: str, *, planned: bool) -> None:
+        """Add a unit, or raise where it contradicts what is there."""
+        clash = self.clash(unit, planned=planned)
+        if clash is None:
+            self.add(unit, where)
+            return
+        key, mine, theirs, (other, there) = clash
+        of = "" if unit_place(other) == unit_place(unit) else f" of {other.label}"
+        advice = (
             "build into another directory"
+            if planned
+            else "two plans are mixed here: 'lcdb repair DIR' says which, and keeps one of them"
+        )
+        msg = (
+            f"{unit.label}: {key} is {_short(mine)} in {where} and {_short(theirs)} in "
+            f"{there}{of}; expected the same, since numbers in a database never change: {advice}"
         )
         raise PlanError(msg)
 
 
+def _groups(unit: AnyUnit, planned: bool) -> Iterator[tuple[tuple, tuple[str, ...]]]:
+    """Yield the groups that a unit is a member of, with the keys in which members agree.
+
+    What is built already may stand beside other sizes and implementations, as older versions let
+    it; a plan may not.
+    """
+    yield ("place", unit_place(unit)), tuple(_ATTRIBUTES)
+    yield ("cube",), _CUBE
+    if isinstance(unit, Part):
+        return
+    implementation = ("implementation",) if planned else ()
+    yield ("learner", unit.learner, unit.tuning), (*_LEARNER, *implementation)
+    if planned:
+        yield ("sizes", unit.tuning), ("sizes",)
+
+
 def _difference(unit: AnyUnit, other: AnyUnit, keys: Iterable[str]) -> tuple[str, Any, Any] | None:
     """Return the first key in which two units differ, with both values."""
-    if unit.key == other.key:
-        return None
-    one, two = describe(unit), describe(other)
     for key in keys:
-        mine, theirs = one.get(key, ""), two.get(key, "")
-        if mine == theirs:
+        name = _ATTRIBUTES[key]
+        if getattr(unit, name, "") == getattr(other, name, ""):
             continue
+        mine, theirs = describe(unit).get(key, ""), describe(other).get(key, "")
         if isinstance(mine, dict) and isinstance(theirs, dict):
             inner = min(k for k in {*mine, *theirs} if mine.get(k) != theirs.get(k))
             return f"{key}.{inner}", mine.get(inner), theirs.get(inner)

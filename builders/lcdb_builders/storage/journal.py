@@ -7,28 +7,34 @@ once on one directory, on any number of machines; each may be killed at any mome
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import h5py
 import numpy as np
 
-from lcdb.errors import DamagedError
+from lcdb.errors import DamagedError, PlanError
 from lcdb_builders.domain.part import AnyUnit
 from lcdb_builders.domain.unit import Block, digest
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import Scores, agree, canonical_scores
 from lcdb_builders.storage.blocks import LEASE_SUFFIX, Blocks, Failure, Published, determinism_error
+from lcdb_builders.storage.claims import Claim, claimed, clear_claims, wait_for_claims
 from lcdb_builders.storage.cube import read_values, slice_digest, unit_variables
 from lcdb_builders.storage.environment import Environment
-from lcdb_builders.storage.growth import merge_units
+from lcdb_builders.storage.growth import contradiction, merge_units
 from lcdb_builders.storage.layout import Coverage, Lengths
-from lcdb_builders.storage.lease import Lease
+from lcdb_builders.storage.lease import Lease, locked
 from lcdb_builders.storage.manifest import Entry, Manifest, believed, cube_path
 from lcdb_builders.storage.process import this_process
 from lcdb_builders.storage.repair import restore
 
-__all__ = ["Failure", "Journal", "Lengths", "Published"]
+__all__ = ["Claims", "Failure", "Journal", "Lengths", "Published", "Sources"]
+
+
+Sources = Mapping[AnyUnit, str]
 
 
 class Journal(Blocks):
@@ -67,25 +73,57 @@ class Journal(Blocks):
         ----------
         units
             What is going to be built: all of it, so that a plan that cannot go into this
-            directory is refused before anything is computed.
+            directory is refused before anything is computed, and before anything is changed.
 
         Raises
         ------
         PlanError
-            Numbers of a unit are there that were computed with another seed, parameter, size
-            list, dataset or implementation; the message names the key.
+            Numbers are there, or another builder is at work on some, that were computed with
+            another seed, parameter, size list, dataset or implementation; the message names the
+            key.
         """
+        by_dataset = _by_dataset(units)
+        for dataset, wanted in by_dataset.items():
+            self._check(dataset, wanted)
         for name in ("blocks", "cubes", "manifest", "snapshots"):
             disk.make_folder(self.root / name)
             disk.sweep(self.root / name)
         for folder in self.folders():
             disk.sweep(folder)
-        by_dataset: dict[str, list[AnyUnit]] = {}
-        for unit in units:
-            by_dataset.setdefault(unit.dataset, []).append(unit)
         for dataset, wanted in by_dataset.items():
-            entry = restore(self.root, dataset)
-            merge_units(wanted, self.built(dataset, entry))
+            merge_units(wanted, self.built(dataset, restore(self.root, dataset)))
+
+    def claim(self, units: Iterable[AnyUnit], sources: Sources | None = None) -> Claims:
+        """Prepare for units, and let no builder of contradicting ones begin until this one ends.
+
+        Parameters
+        ----------
+        units
+            As for `prepare`, which is done first.
+        sources
+            Digests of what computes the units, where they have one.
+
+        Returns
+        -------
+        Claims
+            To be released when the build ends: it is a context manager.
+        """
+        every = list(units)
+        self.prepare(every)
+        return Claims(self, every, sources or {})
+
+    def _check(self, dataset: str, wanted: Sequence[AnyUnit], own: Iterable[Path] = ()) -> None:
+        """Raise where units contradict what is there, or what others are at work on."""
+        merge_units(wanted, self.built(dataset, believed(self.root, dataset)))
+        for _, host, others in claimed(self.root, dataset, own):
+            reason = contradiction(wanted, others)
+            if reason is not None:
+                msg = (
+                    f"{dataset}: {reason} in the plan of another builder, which is at work in "
+                    f"{self.root} on {host}; expected the same in all of a database: wait for its "
+                    "end, or build into another directory"
+                )
+                raise PlanError(msg)
 
     def built(self, dataset: str, entry: Entry | None) -> dict[AnyUnit, str]:
         """Return the units of a dataset that have numbers, with where these are."""
@@ -188,7 +226,23 @@ class Journal(Blocks):
         entry = self._in_cube(block)
         if entry is not None and self._as_in_cube(block, scores, environment, entry):
             return "duplicate"
-        return super().publish(block, scores, environment)
+        outcome = super().publish(block, scores, environment)
+        if outcome == "new" and self.find(block.unit) == [block]:
+            self._check_first(block)
+        return outcome
+
+    def _check_first(self, block: Block) -> None:
+        """Take the first block of a unit back if others have the directory by now.
+
+        Who was stopped for long may have lost its claim. Others look at numbers after they have
+        made their claim, and this looks at claims after the numbers are there, so that one of the
+        two sees the other.
+        """
+        try:
+            self._check(block.unit.dataset, [block.unit])
+        except PlanError:
+            disk.unlink(self.path(block))
+            raise
 
     def _in_cube(self, block: Block) -> Entry | None:
         """Return the entry of the newest cube if, by its manifest, it holds the block."""
@@ -241,6 +295,77 @@ class Journal(Blocks):
         except (OSError, KeyError, RuntimeError, ValueError):
             return None
         return found
+
+
+def _by_dataset(units: Iterable[AnyUnit]) -> dict[str, list[AnyUnit]]:
+    found: dict[str, list[AnyUnit]] = {}
+    for unit in units:
+        found.setdefault(unit.dataset, []).append(unit)
+    return found
+
+
+class Claims:
+    """What a builder has claimed, dataset by dataset; see `Journal.claim`.
+
+    Parameters
+    ----------
+    journal
+        Where.
+    units
+        All that the plan has.
+    sources
+        Digests of what computes them.
+
+    Raises
+    ------
+    PlanError
+        Another builder was first.
+    """
+
+    #: Seconds between looks at whether the claims are still there.
+    LOOK = 5.0
+
+    def __init__(self, journal: Journal, units: Sequence[AnyUnit], sources: Sources) -> None:
+        self._journal = journal
+        self._sources = sources
+        self._held: dict[str, Claim] = {}
+        self._looked_at = time.monotonic()
+        try:
+            for dataset, wanted in _by_dataset(units).items():
+                self._take(dataset, wanted)
+        except BaseException:
+            self.release()
+            raise
+
+    def _take(self, dataset: str, wanted: Sequence[AnyUnit]) -> None:
+        journal = self._journal
+        wait_for_claims(journal.root, dataset, wanted)
+        with locked(journal.root, dataset):
+            clear_claims(journal.root, dataset)
+            claim = Claim(journal.root, dataset, wanted, self._sources)
+            self._held[dataset] = claim
+            journal._check(dataset, wanted, own=[claim.path])
+
+    def check(self) -> None:
+        """Claim again what others took this builder to be dead for; PlanError if that cannot be."""
+        if time.monotonic() - self._looked_at < self.LOOK:
+            return
+        self._looked_at = time.monotonic()
+        for dataset, claim in tuple(self._held.items()):
+            if not claim.lease.mine():
+                claim.lease.release()
+                self._take(dataset, claim.units)
+
+    def release(self) -> None:
+        """End the claims: from here on the numbers themselves say what may join them."""
+        for claim in self._held.values():
+            claim.lease.release()
+
+    def __enter__(self) -> Claims:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
 
 def _held(entry: Entry | None, unit: AnyUnit) -> tuple:

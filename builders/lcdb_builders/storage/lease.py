@@ -3,6 +3,9 @@
 A lease keeps builders from doing the same work twice; no number depends on it. A lease is taken
 over when its process is dead, where that can be seen, or when it has had no heartbeat for `STALE`
 seconds. Its old owner may be alive all the same, only slow: `Lease.mine` tells it.
+
+Clocks of machines may differ by hours, so the age of another machine's lease is never computed from
+its time stamp: who wants it watches it for `STALE` seconds and takes it if nothing has changed.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -19,10 +22,12 @@ from lcdb.errors import StorageError
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.process import is_dead, this_process
 
-__all__ = ["STALE", "Lease", "locked"]
+__all__ = ["STALE", "Lease", "abandoned", "locked"]
 
 #: Seconds without a heartbeat after which a lease may be taken over.
 STALE = 300.0
+#: For tests, which replace it: seconds that go on whatever is done to the clock of the machine.
+clock: Callable[[], float] = time.monotonic
 
 
 class Lease:
@@ -46,7 +51,7 @@ class Lease:
         _heart.add(self)
 
     @classmethod
-    def take(cls, path: Path, stale: float | None = None) -> Lease | None:
+    def take(cls, path: Path, stale: float | None = None, content: bytes = b"") -> Lease | None:
         """Return the lease, or None if somebody else is at work.
 
         Parameters
@@ -55,11 +60,13 @@ class Lease:
             The file of the lease; its folder exists.
         stale
             Seconds without a heartbeat after which the holder counts as dead.
+        content
+            What the file says besides whose it is, from its second line on.
         """
-        token = f"{this_process()} {uuid.uuid4().hex}\n".encode()
+        token = f"{this_process()} {uuid.uuid4().hex}\n".encode() + content
         if disk.create(path, token):
             return cls(path, token)
-        if not _abandoned(path, STALE if stale is None else stale):
+        if not abandoned(path, stale):
             return None
         # Of several that take over at once the last one has it, and the others see so.
         temporary = disk.Temporary(path)
@@ -98,22 +105,43 @@ def _holds(path: Path, token: bytes) -> bool:
         return False
 
 
-def _abandoned(path: Path, stale: float) -> bool:
+def abandoned(path: Path, stale: float | None = None) -> bool:
+    """Return whether the holder of a lease counts as dead; ask again to go on watching it.
+
+    Parameters
+    ----------
+    path
+        The file of the lease.
+    stale
+        Seconds without a heartbeat after which the holder counts as dead.
+    """
+    stale = STALE if stale is None else stale
     try:
-        owner = path.read_bytes().split(b" ")[0].decode(errors="replace")
-        age = _now(path.parent) - path.stat().st_mtime
+        token = path.read_bytes()
+        beaten = path.stat().st_mtime_ns
     except OSError:  # released at this moment: the next one to ask gets it
         return False
-    return age > stale or is_dead(owner) is True
+    dead = is_dead(token.split(b" ")[0].decode(errors="replace"))
+    if dead is not None:  # of this machine: it has our clock
+        return dead or _now(path.parent) - beaten / 1e9 > stale
+    seen, since = _watched.get(path, (None, 0.0))
+    if seen != (token, beaten):
+        _watched[path] = ((token, beaten), clock())
+        return False
+    return clock() - since > stale
+
+
+# Leases of other machines: what they were when they last changed, and when that was seen.
+_watched: dict[Path, tuple[tuple[bytes, int], float]] = {}
 
 
 def _now(folder: Path) -> float:
-    """Return the time as the file system has it, which may be another machine's."""
+    """Return the time as the file system stamps it on files of this machine."""
     if folder not in _offsets:
         probe = disk.Temporary(folder / "clock")
-        _offsets[folder] = probe.path.stat().st_mtime - time.time()
+        _offsets[folder] = probe.path.stat().st_mtime - clock()
         probe.discard()
-    return time.time() + _offsets[folder]
+    return clock() + _offsets[folder]
 
 
 _offsets: dict[Path, float] = {}
