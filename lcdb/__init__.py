@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from lcdb import errors
 from lcdb._version import __version__
 from lcdb.errors import LCDBError
 
@@ -31,6 +32,7 @@ __all__ = [
     "__version__",
     "analysis",
     "distribution",
+    "errors",
     "open",
     "plot",
     "replay",
@@ -66,4 +68,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """Return what is for users: what this module imports for itself is not."""
+    return sorted(__all__)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import xarray as xr
 
@@ -25,7 +26,16 @@ from lcdb.naming import check_names, cube_key
 from lcdb.reasons import Reasons, read_reasons
 from lcdb.regular import check_regular
 from lcdb.schema import CUBE_KIND, EXPERIMENTS, STATUSES, UNIT_DIMS
-from lcdb.selection import Labels, check_labels, check_metric, positions, take
+from lcdb.selection import (
+    Labels,
+    check_label,
+    check_labels,
+    check_metric,
+    check_where,
+    positions,
+    take,
+    take_several,
+)
 from lcdb.trials import TrialHeader, open_trials, read_trial_header
 
 if TYPE_CHECKING:
@@ -146,8 +156,8 @@ class Database(Mapping[Key, xr.Dataset]):
 
         An experiment's cube by its name, ``"dse"`` or ``"pendulum"``.
         """
-        if dataset in self._experiments:
-            return self._experiment(str(dataset)).copy(deep=False)
+        if isinstance(dataset, str) and dataset in self._experiments:
+            return self._experiment(dataset).copy(deep=False)
         return self._dataset(self.resolve(dataset)).copy(deep=False)
 
     def __iter__(self) -> Iterator[Key]:
@@ -157,7 +167,7 @@ class Database(Mapping[Key, xr.Dataset]):
         return len(self._headers)
 
     def __contains__(self, dataset: object) -> bool:
-        if dataset in self._experiments:
+        if isinstance(dataset, str) and dataset in self._experiments:
             return True
         try:
             self.resolve(dataset)
@@ -168,8 +178,17 @@ class Database(Mapping[Key, xr.Dataset]):
     __eq__ = object.__eq__  # two open databases are not compared value by value
     __hash__ = object.__hash__
 
+    def _ipython_key_completions_(self) -> list[Key]:
+        """Return what may stand in the brackets: names, ids, experiments."""
+        names = [header.name for header in self._headers.values()]
+        return list(dict.fromkeys([*names, *self._headers, *self._experiments]))
+
     def resolve(self, dataset: object) -> Key:
         """Return the key of a dataset that is given by id (61, "61") or by name ("iris")."""
+        if isinstance(dataset, bool) or not isinstance(dataset, str | Integral):
+            kind = type(dataset).__name__
+            msg = f"dataset is {dataset!r}, a {kind}; expected one id or name, as 61 or 'iris'"
+            raise LabelError(msg)
         text = str(dataset)
         if text in EXPERIMENTS:
             there = f"db[{text!r}] has its" if text in self._experiments else "it would have"
@@ -230,7 +249,10 @@ class Database(Mapping[Key, xr.Dataset]):
         tuning: str = "default",
         metric: str = "accuracy",
     ) -> xr.DataArray:
-        """Return one curve: a metric by size and repetition, read when it is used.
+        """Return one curve: a metric by size and repetition, in float64, read when it is used.
+
+        An accuracy is exactly the count of correct rows / the number of test rows, so that it can
+        be compared with a number such as 0.95.
 
         Sizes outside the curve's range (a tuned one starts at 10) are NaN. The coordinate
         `fraction` is n as a share of the largest size, for comparing datasets of different length.
@@ -256,9 +278,11 @@ class Database(Mapping[Key, xr.Dataset]):
         (105, 'minimize', 1.0)
         """
         check_metric(metric)
+        labels = (learner, sampling, split, tuning)
+        for dim, label in zip(UNIT_DIMS, labels, strict=True):
+            check_label(dim, label, "db.select")
         key = self.resolve(dataset)
         cube, header = self._dataset(key), self._headers[key]
-        labels = (learner, sampling, split, tuning)
         index = positions(header, dict(zip(UNIT_DIMS, labels, strict=True)))
         status = STATUSES[header.status[tuple(index.values())]]
         if status != "complete":
@@ -286,6 +310,30 @@ class Database(Mapping[Key, xr.Dataset]):
             self._why[header.id] = read_reasons(header.path)
         return self._why[header.id]
 
+    @overload
+    def select(
+        self,
+        datasets: Key | Sequence[Key] | None = ...,
+        *,
+        learner: Labels = ...,
+        sampling: Labels = ...,
+        split: Labels = ...,
+        tuning: Labels = ...,
+        metric: str = ...,
+    ) -> dict[Key, xr.DataArray]: ...
+
+    @overload
+    def select(
+        self,
+        datasets: Key | Sequence[Key] | None = ...,
+        *,
+        learner: Labels = ...,
+        sampling: Labels = ...,
+        split: Labels = ...,
+        tuning: Labels = ...,
+        metric: list[str] | tuple[str, ...],
+    ) -> dict[Key, xr.Dataset]: ...
+
     def select(
         self,
         datasets: Key | Sequence[Key] | None = None,
@@ -294,8 +342,8 @@ class Database(Mapping[Key, xr.Dataset]):
         sampling: Labels = None,
         split: Labels = None,
         tuning: Labels = None,
-        metric: str = "accuracy",
-    ) -> dict[Key, xr.DataArray]:
+        metric: str | list[str] | tuple[str, ...] = "accuracy",
+    ) -> dict[Key, xr.DataArray] | dict[Key, xr.Dataset]:
         """Return the same part of several cubes, as one lazy array per dataset.
 
         Datasets differ in their sizes, so arrays are not put together here: reduce or select
@@ -308,13 +356,14 @@ class Database(Mapping[Key, xr.Dataset]):
         learner, sampling, split, tuning
             One label (the dim goes), several (the dim stays, in that order) or None (all of it).
         metric
-            One of the four metrics.
+            One of the four metrics, or a list of several: then there is an `xarray.Dataset` in
+            the place of each array, with a variable for each.
 
         Returns
         -------
         dict
-            By dataset. The coordinate `status` says which curves are complete; those that were not
-            built are NaN.
+            By dataset, in float64 as `curve` has it. The coordinate `status` says which curves
+            are complete; those that were not built are NaN.
 
         Examples
         --------
@@ -327,15 +376,18 @@ class Database(Mapping[Key, xr.Dataset]):
         ...     xr.concat(last, dim="dataset", coords="minimal", compat="override").sizes["learner"]
         2
         """
-        check_metric(metric)
+        metrics = list(metric) if isinstance(metric, list | tuple) else [metric]
+        for name in metrics:
+            check_metric(name)
         where = dict(zip(UNIT_DIMS, (learner, sampling, split, tuning), strict=True))
+        check_where(where)
         if datasets is None:
             keys, lenient = list(self), True
             check_labels(self._headers.values(), where, str(self.path))
         else:
-            several = [datasets] if isinstance(datasets, int | str) else datasets
+            several = datasets if isinstance(datasets, list | tuple) else [datasets]
             keys, lenient = [self.resolve(dataset) for dataset in several], False
-        found = {}
+        parts: dict[Key, Any] = {}
         for key in keys:
             cube, header = self._dataset(key), self._headers[key]
             try:
@@ -344,8 +396,11 @@ class Database(Mapping[Key, xr.Dataset]):
                 if not lenient:
                     raise
                 continue
-            found[key] = take(cube, header, index, metric)
-        return found
+            if isinstance(metric, str):
+                parts[key] = take(cube, header, index, metric)
+            else:
+                parts[key] = take_several(cube, header, index, metrics)
+        return parts
 
     def status(self) -> pd.DataFrame:
         """Return one row per curve (without metric): labels, status, and the reason if known.

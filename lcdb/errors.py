@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "ArgumentError",
     "CellError",
     "DamagedError",
     "DatasetError",
@@ -50,6 +51,10 @@ class LabelError(LCDBError, KeyError):
     def __str__(self) -> str:
         """Return the message as it is (KeyError would show its repr)."""
         return str(self.args[0]) if self.args else ""
+
+
+class ArgumentError(LCDBError, ValueError):
+    """An argument is of the wrong kind, or out of its range: the message says what is expected."""
 
 
 class NotBuiltError(LCDBError, LookupError):
@@ -138,12 +143,18 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     --------
     >>> did_you_mean("LCD", ["LDC", "QDC"])
     " Did you mean 'LDC'?"
+    >>> did_you_mean("acc", ["accuracy", "auc"])
+    " Did you mean 'accuracy'?"
     >>> did_you_mean("zzz", ["LDC", "QDC"])
     ' Known: LDC, QDC.'
     """
     names = [str(k) for k in known]
     folded = {k.casefold(): k for k in names}
-    close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.6)
+    asked = str(name).casefold()
+    # The beginning of one name alone is an abbreviation: closer than any other name of like length.
+    close = [k for k in folded if len(asked) > 1 and k.startswith(asked)]
+    if len(close) != 1:
+        close = difflib.get_close_matches(asked, list(folded), n=1, cutoff=0.6)
     if close:
         return f" Did you mean {folded[close[0]]!r}?"
     return f" Known: {', '.join(names)}." if names else ""

@@ -10,8 +10,19 @@ import xarray as xr
 from lcdb.cubefile import Header
 from lcdb.errors import LabelError, did_you_mean
 from lcdb.schema import LEARNERS, METRICS, SAMPLINGS, SPLITS, STATUSES, TUNINGS, UNIT_DIMS
+from lcdb.scores import exact_scores
 
-__all__ = ["Labels", "Where", "check_labels", "check_metric", "positions", "take"]
+__all__ = [
+    "Labels",
+    "Where",
+    "check_label",
+    "check_labels",
+    "check_metric",
+    "check_where",
+    "positions",
+    "take",
+    "take_several",
+]
 
 #: One label (its dim goes), several (the dim stays, in this order), or None: all there are.
 Labels = str | Sequence[str] | None
@@ -34,8 +45,35 @@ def _as_list(labels: Labels) -> list[str]:
     return [labels] if isinstance(labels, str) else list(labels)
 
 
-def check_metric(metric: str) -> None:
+def check_label(kind: str, label: object, several: str = "") -> None:
+    """Raise LabelError unless a label is text; `several` says what takes more than one.
+
+    Examples
+    --------
+    >>> check_label("learner", ["LDC", "QDC"], "db.select")
+    Traceback (most recent call last):
+        ...
+    lcdb.errors.LabelError: learner is ['LDC', 'QDC'], a list; expected one name as text. \
+db.select takes several
+    """
+    if not isinstance(label, str):
+        more = f". {several} takes several" if several else ""
+        msg = f"{kind} is {label!r}, a {type(label).__name__}; expected one name as text{more}"
+        raise LabelError(msg)
+
+
+def check_where(where: Where) -> None:
+    """Raise LabelError unless labels are text, or lists of text."""
+    for dim, labels in where.items():
+        if labels is not None and not isinstance(labels, str | Iterable):
+            check_label(dim, labels)
+        for label in _as_list(labels):
+            check_label(dim, label)
+
+
+def check_metric(metric: object) -> None:
     """Raise LabelError unless a metric of that name exists."""
+    check_label("metric", metric)
     if metric not in METRICS:
         msg = f"metric {str(metric)!r} does not exist.{did_you_mean(metric, METRICS)}"
         raise LabelError(msg)
@@ -75,8 +113,11 @@ def positions(header: Header, where: Where, *, lenient: bool = False) -> dict[st
 def take(
     dataset: xr.Dataset, header: Header, index: Mapping[str, int | list[int]], metric: str
 ) -> xr.DataArray:
-    """Return a part of one metric, lazily, with coordinates `fraction`, `status` and `dataset`."""
-    array = dataset[metric].isel(index)
+    """Return a part of one metric, lazily, with coordinates `fraction`, `status` and `dataset`.
+
+    In float64, accuracy as the share that its count is.
+    """
+    array = exact_scores(dataset, metric).isel(index)
     codes = xr.DataArray(header.status, dims=UNIT_DIMS).isel(index)
     fraction = header.sizes / header.largest_size
     attrs = {"long_name": "training set size as a share of the largest", "units": "1"}
@@ -87,3 +128,14 @@ def take(
     )
     array.attrs["dataset_name"] = header.name
     return array
+
+
+def take_several(
+    dataset: xr.Dataset,
+    header: Header,
+    index: Mapping[str, int | list[int]],
+    metrics: Sequence[str],
+) -> xr.Dataset:
+    """Return the same part of several metrics: as `take` has each of them."""
+    parts = {metric: take(dataset, header, index, metric) for metric in metrics}
+    return xr.Dataset(parts, attrs={"dataset_name": header.name})

@@ -11,6 +11,9 @@ from scipy.stats import rankdata
 
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims, over_repetitions
+from lcdb.errors import ArgumentError
+from lcdb.schema import METRICS
+from lcdb.scores import ROUNDING
 
 __all__ = [
     "dominance",
@@ -302,6 +305,22 @@ def _spread(distance: np.ndarray) -> np.ndarray:
     return np.geomspace(np.quantile(positive, 0.01), positive.max() * 1.001, 200)
 
 
+def _check_target(scores: xr.DataArray, target: float) -> None:
+    """Raise ArgumentError for a target that no score of this metric can have."""
+    metric = METRICS.get(str(scores.name))
+    if metric is None or metric.low <= target <= metric.high:
+        return
+    hint = f": did you mean {target / 100:g}?" if 1 < target <= 100 and metric.high == 1 else ""
+    msg = f"target is {target!r}; {metric.name} lies between {metric.low:g} and {metric.high:g}"
+    raise ArgumentError(msg + hint)
+
+
+def _check_probability(quantile: float) -> None:
+    if not 0 <= quantile <= 1:
+        msg = f"quantile is {quantile!r}; expected a probability between 0 and 1, as 0.05"
+        raise ArgumentError(msg)
+
+
 def sample_size_for(
     scores: xr.DataArray, target: float, quantile: float = 0.05, direction: str | None = None
 ) -> xr.DataArray:
@@ -337,12 +356,16 @@ def sample_size_for(
     """
     need_dims(scores, "n", REPETITION)
     way = direction_of(scores, direction)
+    _check_target(scores, target)
+    _check_probability(quantile)
     bad_end = quantile if way == "maximize" else 1.0 - quantile
     sizes = scores["n"].values
+    # An interpolated quantile that equals the target may miss it by its own rounding.
+    slack = ROUNDING.get(str(scores.dtype), 1e-12) * max(1.0, abs(target))
 
     def smallest(x: np.ndarray) -> tuple[np.ndarray]:
         value = np.quantile(x.astype(float), bad_end, axis=-1)
-        good = value >= target if way == "maximize" else value <= target
+        good = value >= target - slack if way == "maximize" else value <= target + slack
         absent = np.isnan(value)  # sizes that were not computed say nothing
         lasting = np.flip(np.logical_and.accumulate(np.flip(good | absent, -1), axis=-1), -1) & good
         first = np.where(lasting.any(axis=-1), sizes[lasting.argmax(axis=-1)], np.nan)

@@ -24,6 +24,15 @@ from lcdb.schema import METRICS, STATUSES, UNIT_DIMS
 UNIT = {"learner": "LDC", "sampling": "additive", "split": "fixed", "tuning": "default"}
 
 
+def plain_scores(file: h5py.File, metric: str) -> np.ndarray:
+    """Return scores in float64: accuracies as the shares that their counts are."""
+    scores = file[metric][...].astype(np.float64)
+    if metric != "accuracy":
+        return scores
+    rows = file["n_test"][...][None, :, :, None]  # the same for all learners and tunings
+    return np.round(scores * rows) / rows
+
+
 def raw_labels(file: h5py.File) -> dict[str, list[str]]:
     return {dim: list(file[dim].asstr()[...]) for dim in UNIT_DIMS}
 
@@ -59,6 +68,19 @@ def test_datasets_are_found_by_id_and_by_name(db):
         (lambda db: db.select(learner=["LDC", "QDD"]), "learner 'QDD' is not in"),
         (lambda db: db.select([61, 1063], learner="MLP"), "is not in cube 61 (iris)"),
         (lambda db: db.select([61, 99]), "dataset '99' is not in"),
+        (lambda db: db.curve(61, "LDC", metric="acc"), "Did you mean 'accuracy'?"),
+        (lambda db: db.curve(61, ["LDC", "QDC"]), "learner is ['LDC', 'QDC'], a list; expected"),
+        (lambda db: db.curve(61, ["LDC", "QDC"]), "db.select takes several"),
+        (lambda db: db.curve(61, "LDC", sampling=None), "sampling is None, a NoneType; expected"),
+        (lambda db: db.curve(61, "LDC", metric=["auc"]), "metric is ['auc'], a list; expected"),
+        (lambda db: db.curve(["iris"], "LDC"), "dataset is ['iris'], a list; expected one id"),
+        (lambda db: db[["iris"]], "dataset is ['iris'], a list; expected one id or name"),
+        (lambda db: db[True], "dataset is True, a bool; expected one id or name"),
+        (lambda db: db.select({"iris": 1}), "dataset is {'iris': 1}, a dict; expected one id"),
+        (lambda db: db.select(learner=3), "learner is 3, a int; expected one name as text"),
+        (lambda db: db.select(learner=["LDC", 3]), "learner is 3, a int; expected one name"),
+        (lambda db: db.select(metric=["auc", "acuracy"]), "Did you mean 'accuracy'?"),
+        (lambda db: db.select(metric={"auc"}), "metric is {'auc'}, a set; expected one name"),
     ],
 )
 def test_a_wrong_name_is_answered_with_the_right_one(db, ask, told):
@@ -66,6 +88,33 @@ def test_a_wrong_name_is_answered_with_the_right_one(db, ask, told):
         ask(db)
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_name_is_not_in_it(db):
+    assert ["iris"] not in db and {"iris"} not in db and 61.0 not in db
+
+
+def test_names_are_completed(db):
+    names = db._ipython_key_completions_()
+    assert names == ["iris", "kc2", "my table", 61, 1063, "mine"]
+    assert all(name in db for name in names)
+    with lcdb.shipped.experiments() as experiments:
+        assert experiments._ipython_key_completions_() == ["dse"]
+
+
+def test_the_package_shows_what_is_for_users():
+    assert dir(lcdb) == sorted(lcdb.__all__)
+    assert all(getattr(lcdb, name) is not None for name in dir(lcdb))
+
+
+def test_several_metrics_are_a_dataset(db):
+    asked = {"learner": ["QDC", "LDC"], "split": "varying"}
+    found = db.select([61], metric=["brier", "accuracy"], **asked)
+    assert list(found) == [61] and list(found[61].data_vars) == ["brier", "accuracy"]
+    assert found[61].attrs["dataset_name"] == "iris"
+    for metric in ("brier", "accuracy"):
+        xr.testing.assert_identical(found[61][metric], db.select(61, metric=metric, **asked)[61])
+    assert list(db.select("iris", metric=("auc",))[61].data_vars) == ["auc"]
 
 
 def test_two_datasets_of_one_name_must_be_told_apart_by_id(copy):
@@ -89,8 +138,8 @@ def test_every_curve_is_what_plain_h5py_reads(database_folder, db, metric):
                 named = {d: labels[d][i] for d, i in zip(UNIT_DIMS, where, strict=True)}
                 found = db.curve(key, metric=metric, **named)
                 assert found.dims == ("n", "repetition")
-                assert found.dtype == np.float32
-                np.testing.assert_array_equal(found.values, file[metric][where])
+                assert found.dtype == np.float64
+                np.testing.assert_array_equal(found.values, plain_scores(file, metric)[where])
                 assert {d: str(found[d].values) for d in UNIT_DIMS} == named
 
 
@@ -162,7 +211,7 @@ def test_a_selection_is_plain_indexing(database_folder, db, where, metric):
     (key, found), *rest = db.select("iris", metric=metric, **where).items()
     assert key == 61 and not rest
     with h5py.File(database_folder / "cubes" / "61.nc", locking=False) as file:
-        expected = file[metric][...]
+        expected = plain_scores(file, metric)
     for axis, (dim, labels) in reversed(list(enumerate(where.items()))):
         every = LABELS[dim]
         if isinstance(labels, str):
