@@ -90,6 +90,6 @@ def exact_scores(dataset: xr.Dataset, metric: str) -> xr.DataArray:
         exact = xr.apply_ufunc(
             shares, stored, rows, dask="parallelized", output_dtypes=[np.float64], keep_attrs=False
         ).transpose(*stored.dims)
-        exact = exact.rename(metric).assign_attrs(stored.attrs)
+        exact.name, exact.attrs = metric, dict(stored.attrs)
     # How float32 was stored is no way to store these: the encoding stays behind.
     return exact.drop_encoding()
