@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
@@ -310,30 +310,6 @@ class Database(Mapping[Key, xr.Dataset]):
             self._why[header.id] = read_reasons(header.path)
         return self._why[header.id]
 
-    @overload
-    def select(
-        self,
-        datasets: Key | Sequence[Key] | None = ...,
-        *,
-        learner: Labels = ...,
-        sampling: Labels = ...,
-        split: Labels = ...,
-        tuning: Labels = ...,
-        metric: str = ...,
-    ) -> dict[Key, xr.DataArray]: ...
-
-    @overload
-    def select(
-        self,
-        datasets: Key | Sequence[Key] | None = ...,
-        *,
-        learner: Labels = ...,
-        sampling: Labels = ...,
-        split: Labels = ...,
-        tuning: Labels = ...,
-        metric: list[str] | tuple[str, ...],
-    ) -> dict[Key, xr.Dataset]: ...
-
     def select(
         self,
         datasets: Key | Sequence[Key] | None = None,
@@ -343,7 +319,7 @@ class Database(Mapping[Key, xr.Dataset]):
         split: Labels = None,
         tuning: Labels = None,
         metric: str | list[str] | tuple[str, ...] = "accuracy",
-    ) -> dict[Key, xr.DataArray] | dict[Key, xr.Dataset]:
+    ) -> dict[Key, Any]:
         """Return the same part of several cubes, as one lazy array per dataset.
 
         Datasets differ in their sizes, so arrays are not put together here: reduce or select
