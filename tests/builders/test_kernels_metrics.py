@@ -10,7 +10,9 @@ from counts import counts
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lcdb_builders.kernels.core import elementary
+from lcdb_builders.kernels.core.cell import WIDTH
 from lcdb_builders.kernels.scores import auc as ranking
+from lcdb_builders.kernels.scores import counts as grouped_scores
 from lcdb_builders.kernels.scores import metrics
 from lcdb_builders.reference.metrics import cell_scores
 from numba import njit
@@ -39,7 +41,7 @@ def spread_out(values, order, lo, hi, rng):
 def score(entry, values, present, y, rng):
     order, lo, hi = grouped(y, values.shape[1])
     wide, lo, hi = spread_out(values, order, lo, hi, rng)
-    out = np.full(5, np.nan)
+    out = np.full(WIDTH, np.nan)
     workspace = metrics.room(values.shape[1], len(y))
     entry(wide, present, lo, hi, workspace, out)
     return out
@@ -109,8 +111,8 @@ def test_probabilities(cell):
     groups, inverse = np.unique(p, axis=0, return_inverse=True)
     members = np.zeros(groups.shape, np.int64)
     np.add.at(members, (inverse.ravel(), y), 1)
-    out = np.empty(5)
-    metrics.score_groups(groups, members, out)
+    out = np.empty(WIDTH)
+    grouped_scores.score_groups(groups, members, out)
     np.testing.assert_allclose(out, plain, rtol=1e-12, atol=2e-15)
 
 
@@ -122,12 +124,12 @@ def test_hard_labels(seed):
     y, labels = rng.integers(0, classes, rows), rng.integers(0, rng.integers(1, classes + 1), rows)
     confusion = np.zeros((classes, classes), np.int64)
     np.add.at(confusion, (y, labels), 1)
-    out = np.empty(5)
-    metrics.score_confusion(confusion, out)
+    out = np.empty(WIDTH)
+    grouped_scores.score_confusion(confusion, out)
     plain = oracle.from_probabilities(np.eye(classes)[labels].tolist(), y.tolist())
     np.testing.assert_allclose(out, plain, rtol=1e-14)
     _, lo, hi = grouped(y, classes)
-    metrics.score_constant(1, lo, hi, out)
+    grouped_scores.score_constant(1, lo, hi, out)
     certain = np.eye(classes)[np.ones(rows, int)]
     np.testing.assert_allclose(
         out, oracle.from_probabilities(certain.tolist(), y.tolist()), rtol=1e-14
@@ -186,7 +188,8 @@ def test_pairs_are_counted_exactly(sizes, kind):
         chosen = chosen + 100
     elif kind == "skewed":
         chosen, others = np.exp(20 * chosen), np.exp(20 * others)
-    held = np.empty(2 * sizes[1] + sizes[0] + ranking.WORKSPACE)
+    chosen, others = chosen.astype(np.float32), others.astype(np.float32)
+    held = np.empty(2 * sizes[1] + sizes[0] + ranking.WORKSPACE, np.float32)
     held[: sizes[1]] = others
     won = ranking.pairs_won(chosen, held, sizes[1], np.empty(max(sizes), np.uint8))
     pairs = chosen[:, None] - others[None, :]

@@ -11,6 +11,7 @@ import numpy as np
 from lcdb.schema import METRICS, SAMPLINGS
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
+from lcdb_builders.kernels.core.cell import CELL, CLIPPED, MAXIMISED, WIDTH
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
 from lcdb_builders.kernels.core.sets import Columns, Task, all_columns, constant_columns
 from lcdb_builders.learners.base import Scores
@@ -28,6 +29,27 @@ __all__ = [
     "tuned_by_split",
     "tuning_of",
 ]
+
+
+def _check_cell() -> None:
+    """Raise unless kernels write what the schema names: else a metric would hold another's numbers.
+
+    Examples
+    --------
+    >>> _check_cell()
+    """
+    expected = (*METRICS, "n_clipped")
+    directions = tuple(metric.direction == "maximize" for metric in METRICS.values())
+    if expected != CELL or directions != MAXIMISED:
+        msg = (
+            f"kernels write {CELL}, maximised {MAXIMISED}; lcdb.schema.METRICS expects {expected}, "
+            f"maximised {directions}: change lcdb_builders.kernels.core.cell and the kernels of "
+            "scores with the schema"
+        )
+        raise AssertionError(msg)
+
+
+_check_cell()
 
 
 def task_of(snapshot: Snapshot, block: Block) -> Task:
@@ -56,8 +78,8 @@ def columns_of(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> Colum
 
 
 def empty_values(block: Block, splits: Sequence[str]) -> np.ndarray:
-    """Return what a kernel fills: (sizes, repetitions, splits, five numbers of a cell)."""
-    return np.full((*block.shape, len(splits), 5), np.nan)
+    """Return what a kernel fills: (sizes, repetitions, splits, numbers of a cell)."""
+    return np.full((*block.shape, len(splits), WIDTH), np.nan)
 
 
 def scores_by_split(values: np.ndarray, splits: Sequence[str]) -> dict[str, Scores]:
@@ -65,8 +87,8 @@ def scores_by_split(values: np.ndarray, splits: Sequence[str]) -> dict[str, Scor
 
     Examples
     --------
-    >>> values = np.zeros((2, 3, 1, 5))
-    >>> values[..., 4] = 7
+    >>> values = np.zeros((2, 3, 1, WIDTH))
+    >>> values[..., CLIPPED] = 7
     >>> scores = scores_by_split(values, ["fixed"])["fixed"]
     >>> scores["auc"].shape, scores["n_clipped"].max()
     ((2, 3), np.int32(7))
@@ -76,7 +98,7 @@ def scores_by_split(values: np.ndarray, splits: Sequence[str]) -> dict[str, Scor
         found[split] = {
             name: values[:, :, k, m].astype(np.float32) for m, name in enumerate(METRICS)
         }
-        found[split]["n_clipped"] = values[:, :, k, 4].astype(np.int32)
+        found[split]["n_clipped"] = values[:, :, k, CLIPPED].astype(np.int32)
     return found
 
 
@@ -99,9 +121,10 @@ def tuned_by_split(tuned: Tuned, splits: Sequence[str]) -> dict[str, Scores]:
 
     Examples
     --------
-    >>> choices = np.zeros((2, 3, 4), np.int8)
+    >>> choices = np.zeros((2, 3, len(METRICS)), np.int8)
     >>> choices[..., 1] = 7
-    >>> found = tuned_by_split(Tuned(np.zeros((2, 3, 1, 5)), choices, choices), ["fixed"])["fixed"]
+    >>> tuned = Tuned(np.zeros((2, 3, 1, WIDTH)), choices, choices)
+    >>> found = tuned_by_split(tuned, ["fixed"])["fixed"]
     >>> found["choice_auc"].max(), found["choice_flag_accuracy"].max()
     (np.int8(7), np.int8(0))
     """
@@ -120,7 +143,7 @@ class KernelLearner(BuiltinLearner):
     `lcdb_builders.reference.tuning`.
     """
 
-    implementation = "kernel-1"
+    implementation = "kernel-2"
     #: Whether `fill_tuned` is there.
     tunes: ClassVar[bool] = False
 
@@ -142,7 +165,7 @@ class KernelLearner(BuiltinLearner):
     def fill(
         self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
     ) -> None:
-        """Fill (sizes, repetitions, splits, five numbers) of an untuned block.
+        """Fill (sizes, repetitions, splits, WIDTH) numbers of an untuned block.
 
         Parameters
         ----------

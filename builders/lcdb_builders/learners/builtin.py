@@ -18,7 +18,7 @@ from lcdb_builders.reference.block import reference_block
 
 __all__ = ["COUNTS", "REFERENCE", "WEIGHTS", "BuiltinLearner"]
 
-REFERENCE = "reference-1"
+REFERENCE = "reference-2"
 
 # The two grids of SPEC: penalties, shrinkage and C; neighbours, rows per leaf, trees and stumps.
 WEIGHTS = tuple(float(value) for value in np.logspace(-8, -1, 20))

@@ -87,7 +87,7 @@ def _implementation(cls: type) -> str:
     if root not in named:
         distributions = packages_distributions().get(root, [])
         named[root] = version(distributions[0]) if distributions else "unknown"
-    return "generic-1," + ",".join(f"{name}-{named[name]}" for name in sorted(named))
+    return "generic-2," + ",".join(f"{name}-{named[name]}" for name in sorted(named))
 
 
 def _is_plain(value: Any) -> bool:

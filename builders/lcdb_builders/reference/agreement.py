@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lcdb_builders.reference.cell import Answers
-from lcdb_builders.reference.metrics import EPSILON, class_log_odds, softmax
+from lcdb_builders.reference.metrics import EPSILON, TIED, class_log_odds, rounded, softmax
 
 __all__ = ["allowed", "score_tolerance"]
 
@@ -71,8 +71,9 @@ def allowed(answers: Answers, tolerance: float) -> dict[str, float]:
     off = tolerance * (1 + sizes)
     odds, p = class_log_odds(scores), softmax(scores)
     rows = np.arange(len(y))
-    found["accuracy"] += _close_labels(scores, off) / len(y)
-    found["auc"] += _close_pairs(odds, y, 2 * off)
+    compared = scores if answers.decisions is None else answers.decisions
+    found["accuracy"] += _close_labels(compared, tolerance) / len(y)
+    found["auc"] += _close_pairs(scores, y, 2 * off)
     # dp_c = p_c (1 - p_c) d(odds), and errors are at most 1.
     found["brier"] += float((2 * (2 * off[:, None]) * p * (1 - p)).sum(axis=1).mean())
     unclipped = p[rows, y] >= EPSILON / 2
@@ -82,25 +83,53 @@ def allowed(answers: Answers, tolerance: float) -> dict[str, float]:
     return found
 
 
-def _close_labels(scores: np.ndarray, off: np.ndarray) -> int:
-    """Return the number of rows whose two best scores are alike."""
-    best = np.sort(scores, axis=1)[:, -2:]
-    return int(np.count_nonzero(best[:, 1] - best[:, 0] <= 2 * off))
+def _close_labels(values: np.ndarray, tolerance: float) -> int:
+    """Return the number of rows where another class may be tied with the best, or no longer is."""
+    best = np.sort(values, axis=1)[:, ::-1]
+    size = 1 + np.abs(best[:, :1])
+    behind = best[:, :1] - best[:, 1:]
+    close = np.abs(behind - TIED * size) <= 2 * tolerance * size
+    # Without the tie rule: rows that are closer than their errors.
+    close[:, 0] |= behind[:, 0] <= 2 * tolerance * size[:, 0]
+    return int(np.count_nonzero(close.any(axis=1)))
 
 
-def _close_pairs(odds: np.ndarray, y: np.ndarray, off: np.ndarray) -> float:
-    """Return the mean over classes of the share of pairs whose order is not certain."""
+def _close_pairs(scores: np.ndarray, y: np.ndarray, off: np.ndarray) -> float:
+    """Return the mean over classes of the share of pairs whose order is not certain.
+
+    What is ranked lies in an interval, rounded like any rank. The order of two rows is certain if
+    their intervals are apart, and so is the tie of two intervals that rounding made one number.
+    """
+    log_odds = class_log_odds(scores)
+    even = TIED * (1 + np.abs(scores.max(axis=1)))
     shares = []
     for c in np.unique(y):
         positive = y == c
-        column = odds[:, c]
+        column = log_odds[:, c]
         if positive.all():
             return 0.0
         if not np.isfinite(column).all():  # absent from training, or alone in it: all tied
             shares.append(0.0)
             continue
-        width = 2 * off.max()
-        others, chosen = np.sort(column[~positive]), column[positive]
-        near = others.searchsorted(chosen + width, "right") - others.searchsorted(chosen - width)
-        shares.append(float(near.sum()) / (len(others) * len(chosen)))
+        low, high = _interval(column, off, even)
+        below, above = np.sort(low[~positive]), np.sort(high[~positive])
+        near = below.searchsorted(high[positive], "right") - above.searchsorted(low[positive])
+        sharp = np.sort(low[~positive & (low == high)])
+        mine = low[positive & (low == high)]
+        ties = sharp.searchsorted(mine, "right") - sharp.searchsorted(mine)
+        pairs = np.count_nonzero(positive) * np.count_nonzero(~positive)
+        shares.append(float(near.sum() - ties.sum()) / pairs)
     return sum(shares) / len(shares)
+
+
+def _interval(
+    values: np.ndarray, off: np.ndarray, even: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest rank that a value may have."""
+    # What is even may have been anything within reach; what is near to it may be even.
+    reach = even + off
+    wide = np.where(values == 0, reach, off)
+    low, high = values - wide, values + wide
+    near = np.abs(values) <= reach
+    low, high = np.where(near, np.minimum(low, 0), low), np.where(near, np.maximum(high, 0), high)
+    return rounded(low), rounded(high)

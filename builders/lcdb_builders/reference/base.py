@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from lcdb_builders.reference.metrics import softmax
+from lcdb_builders.reference.metrics import labels, softmax
 
 __all__ = ["ReferenceClassifier", "ScoringClassifier", "require", "weighted_sum_of_features"]
 
@@ -116,7 +116,7 @@ class ReferenceClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class with the largest probability; ties go to the lowest class."""
-        label = self.predict_proba(X).argmax(axis=1)
+        label = labels(self.predict_proba(X))
         return self.classes_[label]
 
     def _check_rows(self, X: Any) -> np.ndarray:
@@ -150,7 +150,7 @@ class ScoringClassifier(ReferenceClassifier):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class with the largest score; ties go to the lowest class."""
-        label = self.log_scores(X).argmax(axis=1)
+        label = labels(self.log_scores(X))
         return self.classes_[label]
 
     def _predict_proba(self, X: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from lcdb_builders.domain.streams import StreamKey, stream_key
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.reference.metrics import CellScores, cell_scores
+from lcdb_builders.reference.onevsrest import OneVsRest, log_sigmoid
 
 __all__ = [
     "Answers",
@@ -113,24 +114,37 @@ class Answers(NamedTuple):
         Probabilities, 0 for classes absent from training; None where there are scores.
     ranking
         What the AUC ranks by where there are scores.
+    decisions
+        Decision values of one class against the rest, where there are more than two classes.
     """
 
     y: np.ndarray
     scores: np.ndarray | None
     p: np.ndarray | None
     ranking: Literal["log_odds", "probability"]
+    decisions: np.ndarray | None = None
 
     @property
     def metrics(self) -> CellScores:
         """The metrics of the cell."""
-        return cell_scores(self.y, scores=self.scores, p=self.p, ranking=self.ranking)
+        return cell_scores(
+            self.y,
+            scores=self.scores,
+            p=self.p,
+            ranking=self.ranking,
+            decisions=self.decisions,
+        )
 
 
 def answer_cell(learner: Learner, estimator: Any, snapshot: Snapshot, rows: np.ndarray) -> Answers:
     """Return what a fitted estimator says of test rows."""
     X, y, classes = snapshot.X[rows], snapshot.y[rows], estimator.classes_
     by_scores = hasattr(estimator, "log_scores")
-    found = estimator.log_scores(X) if by_scores else estimator.predict_proba(X)
+    decisions = estimator.decisions(X) if isinstance(estimator, OneVsRest) else None
+    if decisions is not None:
+        found = log_sigmoid(decisions)
+    else:
+        found = estimator.log_scores(X) if by_scores else estimator.predict_proba(X)
     if found.shape != (len(rows), len(classes)) or not np.isfinite(found.max(axis=1)).all():
         kind = "log_scores" if by_scores else "predict_proba"
         msg = (
@@ -140,7 +154,10 @@ def answer_cell(learner: Learner, estimator: Any, snapshot: Snapshot, rows: np.n
         raise CellError(msg)
     if by_scores:
         scores = _by_code(found, classes, snapshot.classes, -np.inf)
-        return Answers(y, scores, None, learner.ranking)
+        if decisions is not None:
+            many = snapshot.classes > 2
+            decisions = _by_code(decisions, classes, snapshot.classes, -np.inf) if many else None
+        return Answers(y, scores, None, learner.ranking, decisions)
     return Answers(y, None, _by_code(found, classes, snapshot.classes, 0.0), learner.ranking)
 
 

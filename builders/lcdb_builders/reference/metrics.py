@@ -1,7 +1,10 @@
-"""The four metrics of a cell, as SPEC defines them, in readable NumPy.
+"""The four metrics of a cell: their definition, in readable NumPy.
 
 Scores are (test rows, classes) arrays in class-code order; a class that was absent from training
 has the score -inf and the probability 0.
+
+The order of rounding errors decides nothing: scores that are all but equal are tied (`labels`,
+`class_log_odds`), and what the AUC ranks is rounded to single precision (`rounded`).
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import numpy as np
 
 __all__ = [
     "EPSILON",
+    "TIED",
     "CellScores",
     "accuracy",
     "auc",
@@ -20,12 +24,17 @@ __all__ = [
     "cell_scores",
     "class_log_odds",
     "cross_entropy",
+    "labels",
+    "odds",
     "one_vs_rest_auc",
+    "rounded",
     "softmax",
 ]
 
 #: Probabilities are clipped to [EPSILON, 1 - EPSILON] in the cross-entropy.
 EPSILON = 2.0**-52
+#: Scores that differ by no more than this, relative to 1 + |score|, are tied.
+TIED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -62,13 +71,21 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 def class_log_odds(scores: np.ndarray) -> np.ndarray:
     """Return s_c - logsumexp of the other classes' scores: what the AUC ranks by.
 
-    Unlike the log of a probability over its complement it never saturates.
+    Unlike the log of a probability over its complement it never saturates. Odds that are as near to
+    even as tied scores to each other are even: rounding leaves anything there.
 
     Examples
     --------
-    >>> class_log_odds(np.array([[0.0, -800.0]]))
-    array([[ 800., -800.]])
+    >>> class_log_odds(np.array([[0.0, -800.0], [100.0, 100.0 + 1e-13]]))
+    array([[ 800., -800.],
+           [   0.,    0.]])
     """
+    exact = _log_odds(scores)
+    even = TIED * (1 + np.abs(scores.max(axis=1, keepdims=True)))
+    return np.where(np.abs(exact) > even, exact, 0.0)
+
+
+def _log_odds(scores: np.ndarray) -> np.ndarray:
     if scores.shape[1] == 2:
         difference = scores[:, 1] - scores[:, 0]
         return np.stack([-difference, difference], axis=1)
@@ -83,6 +100,36 @@ def class_log_odds(scores: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore"):
             odds[:, c] = scores[:, c] - (shift + np.log(total))
     return odds
+
+
+def odds(p: np.ndarray) -> np.ndarray:
+    """Return p / (1 - p): what the AUC ranks by where there are only probabilities.
+
+    In the same order as p, but the rounding of odds near 1 loses nothing that p has. Certainty has
+    the largest odds of single precision.
+
+    Examples
+    --------
+    >>> odds(np.array([0.0, 0.75])), odds(np.array([1.0])) > 1e38
+    (array([0., 3.]), array([ True]))
+    """
+    certain = float(np.finfo(np.float32).max)
+    with np.errstate(divide="ignore"):
+        return np.where(p < 1, p / (1 - p), certain)
+
+
+def rounded(ranks: np.ndarray) -> np.ndarray:
+    """Return numbers rounded to the 24 bits of single precision, whatever their size.
+
+    Within the range of single precision this is ``ranks.astype(np.float32)``.
+
+    Examples
+    --------
+    >>> rounded(np.array([1.0, 1 + 1e-9, 1 + 1e-6, 1e200, 1e200 * (1 + 1e-9)])).tolist()[:2]
+    [1.0, 1.0]
+    """
+    mantissa, exponent = np.frexp(ranks)
+    return np.ldexp(mantissa.astype(np.float32).astype(np.float64), exponent)
 
 
 def one_vs_rest_auc(ranks: np.ndarray, positive: np.ndarray) -> float:
@@ -107,10 +154,16 @@ def auc(ranks: np.ndarray, y: np.ndarray) -> float:
     Parameters
     ----------
     ranks
-        (T, K): class log-odds, or probabilities.
+        (T, K): class log-odds, or odds. They are rounded to single precision.
     y
         (T,) class codes.
+
+    Examples
+    --------
+    >>> auc(np.array([[0.0, 2.0], [0.0, 2.0 + 1e-12], [0.0, 1.0]]), np.array([0, 1, 0]))
+    0.625
     """
+    ranks = rounded(ranks)
     present = np.flatnonzero(np.bincount(y, minlength=ranks.shape[1]))
     if len(present) < 2:
         return float("nan")
@@ -118,9 +171,22 @@ def auc(ranks: np.ndarray, y: np.ndarray) -> float:
     return sum(each) / len(each)
 
 
+def labels(scores: np.ndarray) -> np.ndarray:
+    """Return the lowest class of each row whose score is tied with the largest.
+
+    Examples
+    --------
+    >>> labels(np.array([[3.0, 5.0, 5.0], [-np.inf, 0.1 + 0.2, 0.3], [0.3, 0.1 + 0.2, 0.0]]))
+    array([1, 1, 0])
+    """
+    largest = scores.max(axis=1, keepdims=True)
+    tied = scores >= largest - TIED * (1 + np.abs(largest))
+    return tied.argmax(axis=1)
+
+
 def accuracy(scores: np.ndarray, y: np.ndarray) -> float:
-    """Return the share of rows whose largest score is their class's; ties: the lowest code."""
-    return int(np.count_nonzero(scores.argmax(axis=1) == y)) / len(y)
+    """Return the share of rows whose label (`labels`) is their class."""
+    return int(np.count_nonzero(labels(scores) == y)) / len(y)
 
 
 def brier(p: np.ndarray, y: np.ndarray) -> float:
@@ -152,6 +218,7 @@ def cell_scores(
     scores: np.ndarray | None = None,
     p: np.ndarray | None = None,
     ranking: Literal["log_odds", "probability"] = "log_odds",
+    decisions: np.ndarray | None = None,
 ) -> CellScores:
     """Return the metrics of one cell.
 
@@ -165,6 +232,10 @@ def cell_scores(
         (T, K) probabilities of a learner without log scores.
     ranking
         What the AUC ranks by where there are log scores.
+    decisions
+        (T, K) what rows are labelled by in the place of scores, in the same order: decision values
+        of more than two classes. Their scores, ln of a sigmoid, are all but equal where they are
+        large.
 
     Examples
     --------
@@ -178,7 +249,11 @@ def cell_scores(
             msg = "cell_scores needs scores or p"
             raise TypeError(msg)
         p = softmax(scores)
+    ranked_by = odds(p)
+    if scores is not None and ranking == "log_odds":
+        ranked_by = class_log_odds(scores)
     labelled_by = p if scores is None else scores
-    ranked_by = class_log_odds(scores) if scores is not None and ranking == "log_odds" else p
+    if decisions is not None:
+        labelled_by = decisions
     loss, n_clipped = cross_entropy(p, y)
     return CellScores(accuracy(labelled_by, y), auc(ranked_by, y), brier(p, y), loss, n_clipped)

@@ -7,6 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from lcdb_builders.reference.base import ScoringClassifier
+from lcdb_builders.reference.metrics import labels
 
 __all__ = ["OneVsRest", "log_sigmoid", "one_vs_rest_log_scores"]
 
@@ -30,9 +31,11 @@ def one_vs_rest_log_scores(decision: np.ndarray) -> np.ndarray:
     >>> one_vs_rest_log_scores(np.array([[0.0]])).round(4)
     array([[-0.6931, -0.6931]])
     """
-    if decision.shape[1] == 1:
-        decision = np.hstack([-decision, decision])
-    return log_sigmoid(decision)
+    return log_sigmoid(_of_each_class(decision))
+
+
+def _of_each_class(decision: np.ndarray) -> np.ndarray:
+    return np.hstack([-decision, decision]) if decision.shape[1] == 1 else decision
 
 
 class OneVsRest(ScoringClassifier):
@@ -50,6 +53,18 @@ class OneVsRest(ScoringClassifier):
             return np.zeros(len(X))
         decision = self._decide(X)
         return decision[:, 0] if decision.shape[1] == 1 else decision
+
+    def decisions(self, X: np.ndarray) -> np.ndarray:
+        """Return (rows, classes) decision values; those of two classes are opposite numbers."""
+        X = self._check_rows(X)
+        if len(self.classes_) == 1:
+            return np.zeros((len(X), 1))
+        return _of_each_class(self._decide(X))
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the class with the largest decision value; ties go to the lowest class."""
+        label = labels(self.decisions(X))
+        return self.classes_[label]
 
     def _log_scores(self, X: np.ndarray) -> np.ndarray:
         return one_vs_rest_log_scores(self._decide(X))

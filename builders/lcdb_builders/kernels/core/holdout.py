@@ -25,6 +25,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from lcdb_builders.kernels.core.cell import CLIPPED, CROSS_ENTROPY, MAXIMISED, METRICS, WIDTH
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.rng import permute_head
 from lcdb_builders.kernels.core.sets import Columns, Task
@@ -48,8 +49,6 @@ __all__ = [
 
 # As in `lcdb.schema.CHOICE_FLAGS`.
 CHOSEN, TIE, ONE_CLASS_VALIDATION, ONE_CLASS_FIT = range(4)
-# Accuracy and AUC are maximised, Brier score and cross-entropy minimised.
-METRICS, MAXIMISED = 4, 2
 # Scores that are so near to the best are as good: what is left is the rounding of their sums, in
 # which implementations differ.
 EQUAL = 1e-12
@@ -59,16 +58,17 @@ EQUAL = 1e-12
 #: the smaller ("first" is place 0).
 Tuning = namedtuple("Tuning", ["key0", "key1", "grid", "place"])
 
-#: What a tuned block fills: `values` (sizes, repetitions, sets, 5), the numbers of `metrics`, each
-#: metric by its own choice; `choices`, `flags` (sizes, repetitions, 4) int8, shared by the sets.
+#: What a tuned block fills: `values` (sizes, repetitions, sets, WIDTH), the numbers of `CELL`, each
+#: metric by its own choice; `choices`, `flags` (sizes, repetitions, METRICS) int8, shared by the
+#: sets.
 Tuned = namedtuple("Tuned", ["values", "choices", "flags"])
 
 #: One cell being tuned. `fit` (pool,) distinct rows to fit, in the order of first draws; `held`
 #: (pool,) rows to validate on, each as often as it was drawn, grouped by class: those of class c
 #: are ``held[lo[c]:hi[c]]``; `sizes` (4,): number of rows in `fit`, in `held` with copies, in `fit`
-#: with copies, and distinct ones in `held`; `counts` (K,) weight of `fit` by class; `scores` (G, 5)
-#: on `held` by grid value; `chosen` (4,) by metric; `found` (sets, 5) scores of a refit; `order`
-#: (pool,) workspace.
+#: with copies, and distinct ones in `held`; `counts` (K,) weight of `fit` by class; `scores`
+#: (G, WIDTH) on `held` by grid value; `chosen` (METRICS,) by metric; `found` (sets, WIDTH) scores
+#: of a refit; `order` (pool,) workspace.
 HoldOut = namedtuple(
     "HoldOut",
     ["fit", "held", "lo", "hi", "sizes", "counts", "scores", "chosen", "found", "order"],
@@ -86,9 +86,9 @@ def hold_out_of(task: Task, columns: Columns, tuning: Tuning) -> HoldOut:
         np.zeros(classes, np.int64),
         np.zeros(4, np.int64),
         np.zeros(classes, np.int64),
-        np.full((len(tuning.grid), 5), np.nan),
+        np.full((len(tuning.grid), WIDTH), np.nan),
         np.zeros(METRICS, np.int64),
-        np.empty((len(columns.lo), 5)),
+        np.empty((len(columns.lo), WIDTH)),
         np.empty(rows, np.int64),
     )
 
@@ -189,11 +189,11 @@ def choose(tuning, flag, at, choices, flags):
     at
         `scores` are read, `chosen` is written.
     choices, flags
-        (4,) int8, filled: what the cube stores.
+        (METRICS,) int8, filled: what the cube stores.
     """
     values = len(tuning.grid)
     for m in range(METRICS):
-        sign = 1.0 if m < MAXIMISED else -1.0
+        sign = 1.0 if MAXIMISED[m] else -1.0
         best = -np.inf  # and so it stays for the AUC of one class: all are tied
         if flag != ONE_CLASS_FIT:
             for g in range(values):
@@ -228,11 +228,11 @@ def is_chosen(at, index):
 def record(at, index, out):
     """Copy from `at.found` the metrics that have chosen this grid value, for every test set.
 
-    The clipped rows are those of the cross-entropy's choice. ``out`` is (sets, 5).
+    The clipped rows are those of the cross-entropy's choice. ``out`` is (sets, WIDTH).
     """
     for k in range(len(out)):
         for m in range(METRICS):
             if at.chosen[m] == index:
                 out[k, m] = at.found[k, m]
-        if at.chosen[METRICS - 1] == index:
-            out[k, METRICS] = at.found[k, METRICS]
+        if at.chosen[CROSS_ENTROPY] == index:
+            out[k, CLIPPED] = at.found[k, CLIPPED]

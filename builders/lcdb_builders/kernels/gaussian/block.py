@@ -75,7 +75,7 @@ def places_of(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @kernel(glue=True)
 def score_constant_sets(kind, model, columns, desk, out):
-    """Score a fitted model on every constant test set; ``out`` is (sets, 5)."""
+    """Score a fitted model on every constant test set; ``out`` is (sets, WIDTH)."""
     score_columns(kind, model, columns.XT, 0, columns.XT.shape[1], desk.S)
     for k in range(len(columns.lo)):
         score_log_scores(desk.S, model.present, columns.lo[k], columns.hi[k], desk.room, out[k])
@@ -161,7 +161,7 @@ def gaussian_block(
     task, columns
         Cells, and where they are scored.
     out
-        (sizes, repetitions, sets, 5), filled.
+        (sizes, repetitions, sets, WIDTH), filled.
     """
     d = task.X.shape[1]
     # Made here, so that the kernel borrows every array and counts no references.

@@ -217,7 +217,7 @@ def linear_block(kind, task, columns, unit, unit_root, price, out, decisions):
     price
         Factor of LSVC's loss, or of LREG's penalty.
     out
-        (sizes, repetitions, sets, 5), filled.
+        (sizes, repetitions, sets, WIDTH), filled.
     decisions
         (sizes, repetitions, K, columns), filled with decision values of fitted classes, in the
         order of the columns they are scored in; of size 0 if they are not wanted.

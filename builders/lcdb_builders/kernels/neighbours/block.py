@@ -21,7 +21,7 @@ from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task, draw
 from lcdb_builders.kernels.core.simd import LANES, load, marks
 from lcdb_builders.kernels.neighbours.keys import count_by_key, key_width, label_bits, parts_of
-from lcdb_builders.kernels.scores.metrics import score_confusion
+from lcdb_builders.kernels.scores.counts import score_confusion
 
 __all__ = [
     "EVERY",
@@ -316,7 +316,7 @@ def nearest_block(task: Task, columns: Columns, table: Table, out: np.ndarray) -
     table
         Of the same task and columns; good for all blocks of a dataset, sampling and split.
     out
-        (sizes, repetitions, sets, 5), filled.
+        (sizes, repetitions, sets, WIDTH), filled.
     """
     size = len(columns.rows)
     places = (np.empty(len(task.pool), np.int64), np.zeros(len(task.pool), np.int32))

@@ -12,6 +12,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from lcdb_builders.kernels.core.cell import WIDTH
 from lcdb_builders.kernels.core.holdout import (
     ONE_CLASS_FIT,
     Tuned,
@@ -43,8 +44,8 @@ __all__ = ["carries", "neighbours_tuned"]
 SPARSE = 10
 
 #: Workspace. Of the grid: `most` (G,) numbers of neighbours, `first` (G,) where each value stands
-#: among them, `wanted` (G,) values to try; `scores` (sets, G, 5). `booth` for rows that vote. Of
-#: cells: `order`, `distinct` (pool,), `index` (columns,), `lo`, `hi`, `size` (K,).
+#: among them, `wanted` (G,) values to try; `scores` (sets, G, WIDTH). `booth` for rows that vote.
+#: Of cells: `order`, `distinct` (pool,), `index` (columns,), `lo`, `hi`, `size` (K,).
 Desk = namedtuple(
     "Desk",
     [
@@ -81,7 +82,7 @@ def _desk(task: Task, columns: Columns, tuning: Tuning) -> Desk:
         np.zeros(values, np.int64),
         np.zeros(values, np.int64),
         np.zeros(values, bool),
-        np.zeros((len(columns.lo), values, 5)),
+        np.zeros((len(columns.lo), values, WIDTH)),
         booth_of(task, _most(task, tuning)),
         np.zeros(slots, np.int64),
         np.zeros(slots, np.int64),
@@ -168,7 +169,7 @@ def _plan_steps(tuning, n, desk):
 
 @kernel(borrow=True)
 def _score(lo, hi, steps, desk, tally, scores):
-    """Score every step; ``scores`` is (G, 5)."""
+    """Score every step; ``scores`` is (G, WIDTH)."""
     for c in range(len(lo)):
         desk.size[c] = hi[c] - lo[c]
     for s in range(steps):

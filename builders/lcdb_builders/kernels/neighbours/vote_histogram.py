@@ -16,6 +16,7 @@ from collections import namedtuple
 import numpy as np
 
 from lcdb_builders.kernels.core.bits import bit_count
+from lcdb_builders.kernels.core.cell import ACCURACY, AUC, BRIER, CLIPPED, CROSS_ENTROPY
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.simd import LANES, load, marks, spread
 from lcdb_builders.kernels.scores.losses import LOSS_OF_ONE, LOSS_OF_ZERO
@@ -170,10 +171,10 @@ def _score_two_classes(counts, voters, rows, logs, out):
             loss += zeros * _loss(missing, voters, logs)
         if ones > 0:
             loss += ones * _loss(v, voters, logs)
-    out[0] = right / rows
-    out[2] = error / (voters * voters) / rows
-    out[3] = loss / rows
-    out[4] = counts[0, voters] + counts[1, 0]
+    out[ACCURACY] = right / rows
+    out[BRIER] = error / (voters * voters) / rows
+    out[CROSS_ENTROPY] = loss / rows
+    out[CLIPPED] = counts[0, voters] + counts[1, 0]
 
 
 @kernel(glue=True)
@@ -198,7 +199,7 @@ def score_tally(tally, s, voters, sizes, out):
     sizes
         (K,) rows of each class.
     out
-        (5,) accuracy, AUC, Brier score, cross-entropy, rows clipped.
+        (WIDTH,) float64.
     """
     rows = 0
     present = 0
@@ -208,7 +209,7 @@ def score_tally(tally, s, voters, sizes, out):
     counts = tally.counts[s]
     if len(counts) == 1:
         _score_two_classes(counts[0], voters, rows, tally.logs, out)
-        out[1] = _area(counts[0, 0], counts[0, 1], voters, rows) if present > 1 else np.nan
+        out[AUC] = _area(counts[0, 0], counts[0, 1], voters, rows) if present > 1 else np.nan
         return
     area = 0.0
     error = 0
@@ -226,8 +227,8 @@ def score_tally(tally, s, voters, sizes, out):
         clipped += mine[0]
         if sizes[c] > 0 and present > 1:
             area += _area(others, mine, voters, rows)
-    out[0] = tally.right[s] / rows
-    out[1] = area / present if present > 1 else np.nan
-    out[2] = error / (voters * voters) / rows
-    out[3] = loss / rows
-    out[4] = clipped
+    out[ACCURACY] = tally.right[s] / rows
+    out[AUC] = area / present if present > 1 else np.nan
+    out[BRIER] = error / (voters * voters) / rows
+    out[CROSS_ENTROPY] = loss / rows
+    out[CLIPPED] = clipped

@@ -122,7 +122,7 @@ def _measure(task, columns, table, row, found):
 
 @kernel(borrow=True)
 def _score(columns, voters, desk, out):
-    """Score the votes of so many voters per column; ``out`` is (sets, 5)."""
+    """Score the votes of so many voters per column; ``out`` is (sets, WIDTH)."""
     p = desk.p
     for c in range(len(p)):
         for t in range(p.shape[1]):

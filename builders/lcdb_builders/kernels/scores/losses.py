@@ -15,8 +15,13 @@ from lcdb_builders.kernels.core.jit import kernel
 __all__ = [
     "CHUNK",
     "EPSILON",
+    "GUESS",
+    "LARGEST",
     "LOSS_OF_ONE",
     "LOSS_OF_ZERO",
+    "ROWS",
+    "TIED",
+    "label_columns",
     "log_loss",
     "margin_losses",
     "pad",
@@ -29,8 +34,14 @@ EPSILON = 2.0**-52
 LOSS_OF_ZERO = 36.04365338911715
 #: -ln(1 - EPSILON)
 LOSS_OF_ONE = EPSILON
+#: The largest number of single precision.
+LARGEST = float(np.finfo(np.float32).max)
+#: Scores that differ by no more than this, relative to 1 + |score|, are tied.
+TIED = 1e-9
 #: Rows per run: ten classes of so many stay in the first-level cache.
 CHUNK = 256
+#: Numbers of workspace for each of them; that of its label.
+ROWS, GUESS = 10, 9
 LANES = 8
 
 
@@ -75,6 +86,34 @@ def _count_clipped(p):
     for i in range(len(p)):
         found += p[i] < EPSILON
     return found
+
+
+@kernel(borrow=True)
+def label_columns(scores, classes, a, b, best, top):
+    """Write the lowest class whose score is tied with the largest of each column.
+
+    Parameters
+    ----------
+    scores, classes, a, b
+        As for `softmax_losses`; columns that fill vectors up are labelled like any other.
+    best, top
+        (CHUNK,) workspace, and the labels as floats.
+    """
+    for i in range(b - a):
+        best[i] = -np.inf
+        top[i] = -1.0
+    for c in classes:
+        s = scores[c, a:b]
+        for i in range(b - a):
+            x = s[i]
+            best[i] = x if x > best[i] else best[i]
+    for i in range(b - a):
+        best[i] -= TIED * (1.0 + abs(best[i]))
+    for k in range(len(classes) - 1, -1, -1):
+        s = scores[classes[k], a:b]
+        code = float(classes[k])
+        for i in range(b - a):
+            top[i] = code if s[i] >= best[i] else top[i]
 
 
 @kernel(borrow=True)
@@ -125,7 +164,10 @@ def _powers(scores, classes, a, b, label, second, top, powers, rest, squares, mi
 
 @kernel(borrow=True)
 def _class_odds(scores, classes, a, b, powers, first, second, top, rest, lead):
-    """Replace scores by class log-odds: s_c - ln of the sum of the others' exponentials."""
+    """Replace scores by class log-odds: s_c - ln of the sum of the others' exponentials.
+
+    Those that are as near to 0 as tied scores to each other are 0.
+    """
     for c in classes:
         s = scores[c, a:b]
         e = powers[c]
@@ -133,28 +175,36 @@ def _class_odds(scores, classes, a, b, powers, first, second, top, rest, lead):
         for i in range(b - a):
             leads = top[i] == code
             others = rest[i] if leads else 1.0 + (rest[i] - e[i]) * lead[i]
-            s[i] = s[i] - (second[i] if leads else first[i]) - log_normal(others)
+            odds = s[i] - (second[i] if leads else first[i]) - log_normal(others)
+            s[i] = odds if abs(odds) > TIED * (1.0 + abs(first[i])) else 0.0
 
 
 @kernel(borrow=True)
 def _label_losses(size, label, top, rest, squares, mine, lead, p, error):
-    """Probability of the label and squared distance to its one-hot; returns the labels right."""
-    right = 0
+    """Write the probability of a row's class, and the squared distance to its one-hot."""
     for i in range(size):
         leads = top[i] == label[i]
-        right += leads
         share = 1.0 / (1.0 + rest[i] * lead[i])  # of the top class
         scale = lead[i] * share
         missing = rest[i] * scale if leads else share + (rest[i] - mine[i]) * scale
         wrong = 0.0 if leads else share * share
         p[i] = share if leads else mine[i] * scale
         error[i] = missing * missing + wrong + (squares[i] - mine[i] * mine[i]) * scale * scale
-    return right
+
+
+@kernel(inline=True, borrow=True)
+def _count_equal(a, b):
+    count = 0
+    for i in range(len(a)):
+        count += a[i] == b[i]
+    return count
 
 
 @kernel(borrow=True)
 def softmax_losses(scores, classes, label, a, b, powers, rows):
     """Replace the log scores of columns a:b by class log-odds and sum their losses.
+
+    Rows are labelled before, in ``rows[GUESS]`` (`label_columns`).
 
     Parameters
     ----------
@@ -167,7 +217,7 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
     a, b
         At most CHUNK columns.
     powers, rows
-        Workspace of shape (K, CHUNK) and (9, CHUNK).
+        Workspace of shape (K, CHUNK) and (ROWS, CHUNK).
 
     Returns
     -------
@@ -179,12 +229,13 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
     first, second, top, rest, squares = rows[0], rows[1], rows[2], rows[3], rows[4]
     mine, lead, p, error = rows[5], rows[6], rows[7], rows[8]
     here = label[a:end]
+    right = _count_equal(rows[GUESS][:size], here[:size])
     _two_largest(scores, classes, a, end, first, second, top)
     _powers(scores, classes, a, end, here, second, top, powers, rest, squares, mine)
     for i in range(end - a):
         lead[i] = exp_nonpositive(second[i] - first[i])
     _class_odds(scores, classes, a, end, powers, first, second, top, rest, lead)
-    right = _label_losses(end - a, here, top, rest, squares, mine, lead, p, error)
+    _label_losses(end - a, here, top, rest, squares, mine, lead, p, error)
     clipped = _count_clipped(p[:size])
     return right, _total(error[:size]), log_loss(p[:size]), clipped
 
@@ -196,7 +247,8 @@ def margin_losses(margin, label, a, b, rows):
     Parameters
     ----------
     margin, label
-        Differences of log scores, and classes, padded as for `softmax_losses`.
+        Differences of log scores, exactly 0 where they are tied, and classes, padded as for
+        `softmax_losses`.
     a, b, rows
         As for `softmax_losses`.
     """
@@ -220,20 +272,21 @@ def margin_losses(margin, label, a, b, rows):
 
 
 @kernel(borrow=True)
-def probability_losses(p, label, a, b, rows):
-    """Return what `softmax_losses` returns, from (K, columns) probabilities.
+def probability_losses(p, classes, label, a, b, rows):
+    """Return what `softmax_losses` returns, from (K, columns) probabilities; overwrites them.
 
     Parameters
     ----------
-    p, label, a, b, rows
-        As for `softmax_losses`; absent classes have probability 0.
+    p, classes, label, a, b, rows
+        As for `softmax_losses`; absent classes have probability 0. Odds take the place of `p`.
     """
     size = b - a
     end = a + pad(size)
-    best, top, mine, error = rows[0], rows[1], rows[2], rows[3]
+    mine, error = rows[0], rows[1]
     here = label[a:end]
+    label_columns(p, classes, a, end, rows[2], rows[GUESS])
+    right = _count_equal(rows[GUESS][:size], here[:size])
     for i in range(end - a):
-        best[i] = -1.0
         mine[i] = 0.5
         error[i] = 0.0
     for c in range(len(p)):
@@ -245,13 +298,7 @@ def probability_losses(p, label, a, b, rows):
             missing = x - 1.0 if is_label else x
             error[i] += missing * missing
             mine[i] = x if is_label else mine[i]
-            ahead = x > best[i]
-            best[i] = x if ahead else best[i]
-            top[i] = code if ahead else top[i]
-    right = 0
-    clipped = 0
-    for i in range(end - a):
-        right += top[i] == here[i]
-        x = mine[i]
-        clipped += x < EPSILON
+            # What the AUC ranks by: near 1 single precision tells odds apart, not probabilities.
+            share[i] = x / (1.0 - x) if x < 1.0 else LARGEST
+    clipped = _count_clipped(mine[:size])
     return right, _total(error[:size]), log_loss(mine[:size]), clipped

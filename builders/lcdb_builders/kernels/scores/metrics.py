@@ -1,36 +1,44 @@
 """The four metrics of a cell in one pass over its test rows.
 
 Test rows are grouped by class: those of class c are the columns ``lo[c]:hi[c]`` of a class-major
-array, one row of which belongs to one class. ``out`` receives five numbers, in this order:
-accuracy, AUC, Brier score, cross-entropy, and the number of rows clipped from below.
+array, one row of which belongs to one class. ``out`` receives the numbers of
+`lcdb_builders.kernels.core.cell`.
 
 =====================  =============================================================================
 entry                  for
 =====================  =============================================================================
 `score_log_scores`     log scores s_c of the present classes: p = softmax(s), AUC by class log-odds
+`score_decisions`      decision values f_c: the same with s = ln sigma(f), labelled by f
 `score_margins`        K = 2, both present, from s_1 - s_0 alone (f of a binary one-vs-rest learner)
-`score_probabilities`  probabilities p_c that are ranked as they are
-`score_groups`         the same where many rows share their p: a leaf, a vote
-`score_confusion`      hard labels, p = 1 for the label
-`score_constant`       a training set of one class
+`score_probabilities`  probabilities p_c, AUC by odds p_c / (1 - p_c)
 =====================  =============================================================================
 
-All take a `Room`, which `room` makes once for many cells.
+Two rules keep the order of rounding errors out of the numbers. Scores within 1e-9 (1 + |score|) of
+the largest are tied with it: the lowest class is the label, and log-odds as near to 0 are 0. What
+the AUC ranks is rounded to single precision.
+
+All take a `Room`, which `room` makes once for many cells. Where rows come in groups of equal
+probabilities, see `lcdb_builders.kernels.scores.counts`.
 """
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 
 import numpy as np
 
+from lcdb_builders.kernels.core.cell import ACCURACY, AUC, BRIER, CLIPPED, CROSS_ENTROPY
+from lcdb_builders.kernels.core.elementary import log_sigmoid
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.scores.auc import WORKSPACE, pairs_won
+from lcdb_builders.kernels.scores.auc import WORKSPACE, pairs_won, rank_beyond, round_ranks
+from lcdb_builders.kernels.scores.counts import score_constant
 from lcdb_builders.kernels.scores.losses import (
     CHUNK,
-    EPSILON,
-    LOSS_OF_ONE,
-    LOSS_OF_ZERO,
+    GUESS,
+    ROWS,
+    TIED,
+    label_columns,
     margin_losses,
     pad,
     probability_losses,
@@ -40,17 +48,18 @@ from lcdb_builders.kernels.scores.losses import (
 __all__ = [
     "Room",
     "room",
-    "score_confusion",
-    "score_constant",
-    "score_groups",
+    "score_decisions",
     "score_log_scores",
     "score_margins",
     "score_probabilities",
 ]
 
+# Decision values so near to 0 are tied with their opposite: both scores are about ln 1/2.
+TIED_DECISION = TIED * (1.0 + math.log(2.0))
+
 #: Workspace: `packed` (K, T) and `label` (T,), the test columns side by side; `powers` (K, CHUNK)
-#: and `rows` (9, CHUNK) for the run in hand; `floats` and `buckets` for `pairs_won`; `start`
-#: (K + 1,) first packed column of each class; `classes` (K,).
+#: and `rows` (ROWS, CHUNK) for the run in hand; `floats` (float32) and `buckets` for `pairs_won`;
+#: `start` (K + 1,) first packed column of each class; `classes` (K,).
 Room = namedtuple(
     "Room", ["packed", "label", "powers", "rows", "floats", "buckets", "start", "classes"]
 )
@@ -64,8 +73,8 @@ def room(classes, columns):
         np.empty((classes, padded)),
         np.empty(padded),
         np.empty((classes, CHUNK)),
-        np.empty((9, CHUNK)),
-        np.empty(2 * padded + WORKSPACE),
+        np.empty((ROWS, CHUNK)),
+        np.empty(2 * padded + WORKSPACE, np.float32),
         np.empty(padded, np.uint8),
         np.empty(classes + 1, np.int64),
         np.empty(classes, np.int64),
@@ -110,20 +119,32 @@ def _pack(values, lo, hi, start, out):
         out[i] = 1.0
 
 
+@kernel(borrow=True)
+def _part(packed, c, rows, workspace):
+    """Round the packed columns into `floats`, those of the class before the others."""
+    first = workspace.start[c]
+    stop = workspace.start[c + 1]
+    held = workspace.floats
+    beyond = round_ranks(packed[first:stop], held)
+    beyond += round_ranks(packed[:first], held[stop - first :])
+    return beyond + round_ranks(packed[stop:rows], held[stop:])
+
+
 @kernel(glue=True)
 def _class_auc(packed, c, workspace):
     """AUC of one class against the rest of the packed columns; NaN if there is none of either."""
     start = workspace.start
-    held = workspace.floats
-    chosen = packed[start[c] : start[c + 1]]
     rows = start[len(start) - 1]
-    size = rows - len(chosen)
-    if len(chosen) == 0 or size == 0:
+    size = start[c + 1] - start[c]
+    if size == 0 or size == rows:
         return np.nan
-    _copy(packed[: start[c]], held)
-    _copy(packed[start[c + 1] : rows], held[start[c] :])
-    won = pairs_won(chosen, held, size, workspace.buckets)
-    return won / (2.0 * len(chosen) * size)
+    beyond = _part(packed, c, rows, workspace)
+    if beyond > 0:
+        rank_beyond(packed[:rows])
+        _part(packed, c, rows, workspace)
+    held = workspace.floats
+    won = pairs_won(held[:size], held[size:], rows - size, workspace.buckets)
+    return won / (2.0 * size * (rows - size))
 
 
 @kernel(glue=True)
@@ -165,44 +186,93 @@ def score_log_scores(scores, present, lo, hi, workspace, out):
     workspace
         Of `room(K, T)` or larger.
     out
-        (5,) float64.
+        (WIDTH,) float64.
     """
     classes = workspace.classes[: _list_classes(present, workspace.classes)]
     if len(classes) == 1:
         score_constant(classes[0], lo, hi, out)
         return
-    rows = _begin(lo, hi, workspace)
-    packed = workspace.packed
-    for c in classes:
-        _pack(scores[c], lo, hi, workspace.start, packed[c])
+    rows = _pack_classes(scores, classes, lo, hi, workspace)
     if len(present) == 2:
-        for i in range(pad(rows)):
-            packed[0, i] = packed[1, i] - packed[0, i]
-        packed[0, rows : pad(rows)] = 1.0
+        _to_margins(workspace.packed, rows)
         _score_packed_margins(rows, workspace, out)
-        return
+    else:
+        _score_packed_classes(classes, present, False, rows, workspace, out)
+
+
+@kernel(borrow=True)
+def score_decisions(decisions, present, lo, hi, workspace, out):
+    """Score a cell of more than two classes from decision values, one class against the rest.
+
+    Parameters
+    ----------
+    decisions
+        (K, T) float64, finite for present classes, of which there are two or more.
+    present, lo, hi, workspace, out
+        As for `score_log_scores`.
+    """
+    classes = workspace.classes[: _list_classes(present, workspace.classes)]
+    rows = _pack_classes(decisions, classes, lo, hi, workspace)
+    _score_packed_classes(classes, present, True, rows, workspace, out)
+
+
+@kernel(glue=True)
+def _pack_classes(values, classes, lo, hi, workspace):
+    rows = _begin(lo, hi, workspace)
+    for c in classes:
+        _pack(values[c], lo, hi, workspace.start, workspace.packed[c])
+    return rows
+
+
+@kernel(glue=True)
+def _to_margins(packed, rows):
+    """Write s_1 - s_0 of packed columns into the first row, 0 where the scores are tied."""
+    zeros = packed[0]
+    ones = packed[1]
+    for i in range(rows):
+        margin = ones[i] - zeros[i]
+        largest = ones[i] if margin > 0.0 else zeros[i]
+        zeros[i] = margin if abs(margin) > TIED * (1.0 + abs(largest)) else 0.0
+
+
+@kernel(glue=True)
+def _to_log_scores(packed, classes, a, b):
+    for c in classes:
+        f = packed[c, a:b]
+        for i in range(len(f)):
+            f[i] = log_sigmoid(f[i])
+
+
+@kernel(glue=True)
+def _score_packed_classes(classes, present, decisions, rows, workspace, out):
+    """Score packed log scores, or decision values."""
     right = 0
     error = 0.0
     loss = 0.0
     clipped = 0
+    packed = workspace.packed
+    work = workspace.rows
     for a in range(0, rows, CHUNK):
         b = min(a + CHUNK, rows)
-        found = softmax_losses(
-            packed, classes, workspace.label, a, b, workspace.powers, workspace.rows
-        )
-        right += found[0]
-        error += found[1]
-        loss += found[2]
-        clipped += found[3]
-    out[0] = right / rows
-    out[1] = _mean_auc(present, workspace)
-    out[2] = error / rows
-    out[3] = loss / rows
-    out[4] = clipped
+        end = a + pad(b - a)
+        label_columns(packed, classes, a, end, work[0], work[GUESS])
+        if decisions:
+            _to_log_scores(packed, classes, a, end)
+        sums = softmax_losses(packed, classes, workspace.label, a, b, workspace.powers, work)
+        right += sums[0]
+        error += sums[1]
+        loss += sums[2]
+        clipped += sums[3]
+    out[ACCURACY] = right / rows
+    out[AUC] = _mean_auc(present, workspace)
+    out[BRIER] = error / rows
+    out[CROSS_ENTROPY] = loss / rows
+    out[CLIPPED] = clipped
 
 
 @kernel(glue=True)
 def _score_packed_margins(rows, workspace, out):
+    """Score packed differences of log scores."""
     right = 0
     error = 0.0
     loss = 0.0
@@ -210,17 +280,17 @@ def _score_packed_margins(rows, workspace, out):
     margin = workspace.packed[0]
     for a in range(0, rows, CHUNK):
         b = min(a + CHUNK, rows)
-        found = margin_losses(margin, workspace.label, a, b, workspace.rows)
-        right += found[0]
-        error += found[1]
-        loss += found[2]
-        clipped += found[3]
-    out[0] = right / rows
+        sums = margin_losses(margin, workspace.label, a, b, workspace.rows)
+        right += sums[0]
+        error += sums[1]
+        loss += sums[2]
+        clipped += sums[3]
+    out[ACCURACY] = right / rows
     # Log-odds of the classes are opposite numbers: both areas are the same.
-    out[1] = _class_auc(margin, 1, workspace)
-    out[2] = error / rows
-    out[3] = loss / rows
-    out[4] = clipped
+    out[AUC] = _class_auc(margin, 1, workspace)
+    out[BRIER] = error / rows
+    out[CROSS_ENTROPY] = loss / rows
+    out[CLIPPED] = clipped
 
 
 @kernel(borrow=True)
@@ -235,13 +305,16 @@ def score_margins(margin, lo, hi, workspace, out):
         As for `score_log_scores`.
     """
     rows = _begin(lo, hi, workspace)
-    _pack(margin, lo, hi, workspace.start, workspace.packed[0])
+    packed = workspace.packed[0]
+    _pack(margin, lo, hi, workspace.start, packed)
+    for i in range(rows):
+        packed[i] = packed[i] if abs(packed[i]) > TIED_DECISION else 0.0
     _score_packed_margins(rows, workspace, out)
 
 
 @kernel(borrow=True)
 def score_probabilities(p, present, lo, hi, workspace, out):
-    """Score a cell from probabilities, which also rank the rows.
+    """Score a cell from probabilities; their odds rank the rows.
 
     Parameters
     ----------
@@ -252,6 +325,7 @@ def score_probabilities(p, present, lo, hi, workspace, out):
     lo, hi, workspace, out
         As for `score_log_scores`.
     """
+    classes = workspace.classes[: _list_classes(present, workspace.classes)]
     rows = _begin(lo, hi, workspace)
     packed = workspace.packed
     for c in range(len(p)):
@@ -262,143 +336,13 @@ def score_probabilities(p, present, lo, hi, workspace, out):
     clipped = 0
     for a in range(0, rows, CHUNK):
         b = min(a + CHUNK, rows)
-        found = probability_losses(packed, workspace.label, a, b, workspace.rows)
-        right += found[0]
-        error += found[1]
-        loss += found[2]
-        clipped += found[3]
-    out[0] = right / rows
-    out[1] = _mean_auc(present, workspace)
-    out[2] = error / rows / (2.0 if len(p) == 2 else 1.0)
-    out[3] = loss / rows
-    out[4] = clipped
-
-
-@kernel(borrow=True)
-def _grouped_auc(p, counts, order, c):
-    """AUC of one class from groups of rows in ascending order of p; NaN if a side is empty."""
-    won = 0
-    below = 0
-    chosen = 0
-    g = 0
-    while g < len(order):
-        level = p[order[g], c]
-        mine = 0
-        others = 0
-        while g < len(order) and p[order[g], c] == level:
-            for k in range(p.shape[1]):
-                if k == c:
-                    mine += counts[order[g], k]
-                else:
-                    others += counts[order[g], k]
-            g += 1
-        won += mine * (2 * below + others)
-        below += others
-        chosen += mine
-    return won / (2.0 * chosen * below) if chosen * below > 0 else np.nan
-
-
-@kernel
-def _mean_grouped_auc(p, counts):
-    area = 0.0
-    present = 0
-    for c in range(p.shape[1]):
-        if counts[:, c].sum() > 0:
-            present += 1
-            area += _grouped_auc(p, counts, np.argsort(p[:, c]), c)
-    return area / present if present > 1 else np.nan
-
-
-@kernel
-def score_groups(p, counts, out):
-    """Score a cell whose test rows come in groups of equal probabilities, such as leaves.
-
-    Parameters
-    ----------
-    p
-        (G, K) float64 probabilities of each group.
-    counts
-        (G, K) int64 test rows by group and true class; groups may be empty.
-    out
-        (5,) float64.
-    """
-    classes = p.shape[1]
-    rows = 0
-    right = 0
-    error = 0.0
-    loss = 0.0
-    clipped = 0
-    for g in range(len(p)):
-        label = 0
-        squares = 0.0
-        for c in range(classes):
-            label = c if p[g, c] > p[g, label] else label
-            squares += p[g, c] * p[g, c]
-        for k in range(classes):
-            here = counts[g, k]
-            if here == 0:
-                continue
-            rows += here
-            right += here if k == label else 0
-            mine = p[g, k]
-            error += here * (squares - mine * mine + (1.0 - mine) * (1.0 - mine))
-            kept = min(max(mine, EPSILON), 1.0 - EPSILON)
-            clipped += here if kept > mine else 0
-            loss -= here * np.log(kept)
-    out[0] = right / rows
-    out[1] = _mean_grouped_auc(p, counts)
-    out[2] = error / rows / (2.0 if classes == 2 else 1.0)
-    out[3] = loss / rows
-    out[4] = clipped
-
-
-@kernel(borrow=True)
-def score_confusion(counts, out):
-    """Score a cell of hard labels: probability 1 for the label and 0 for the others.
-
-    Parameters
-    ----------
-    counts
-        (K, K) int64 test rows by true class and label.
-    out
-        (5,) float64.
-    """
-    classes = len(counts)
-    rows = 0
-    right = 0
-    for k in range(classes):
-        right += counts[k, k]
-        for label in range(classes):
-            rows += counts[k, label]
-    area = 0.0
-    present = 0
-    for c in range(classes):
-        chosen = 0
-        taken = 0
-        for k in range(classes):
-            chosen += counts[c, k]
-            taken += counts[k, c]
-        others = rows - chosen
-        if chosen > 0:
-            present += 1
-        if chosen > 0 and others > 0:
-            hits = counts[c, c]
-            # Both labelled c, or both not, tie.
-            won = hits * (others - (taken - hits)) + others * hits
-            won += (chosen - hits) * (others - (taken - hits))
-            area += won / (2.0 * chosen * others)
-    wrong = rows - right
-    out[0] = right / rows
-    out[1] = area / present if present > 1 else np.nan
-    out[2] = wrong * (1.0 if classes == 2 else 2.0) / rows
-    out[3] = (wrong * LOSS_OF_ZERO + right * LOSS_OF_ONE) / rows
-    out[4] = wrong
-
-
-@kernel
-def score_constant(c, lo, hi, out):
-    """Score a cell whose training set has one class, c: probability 1 for it."""
-    counts = np.zeros((len(lo), len(lo)), np.int64)
-    for k in range(len(lo)):
-        counts[k, c] = hi[k] - lo[k]
-    score_confusion(counts, out)
+        sums = probability_losses(packed, classes, workspace.label, a, b, workspace.rows)
+        right += sums[0]
+        error += sums[1]
+        loss += sums[2]
+        clipped += sums[3]
+    out[ACCURACY] = right / rows
+    out[AUC] = _mean_auc(present, workspace)
+    out[BRIER] = error / rows / (2.0 if len(p) == 2 else 1.0)
+    out[CROSS_ENTROPY] = loss / rows
+    out[CLIPPED] = clipped

@@ -11,15 +11,10 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.elementary import log_sigmoid
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import draw, gather, left_out, weigh
-from lcdb_builders.kernels.scores.metrics import (
-    room,
-    score_constant,
-    score_log_scores,
-    score_margins,
-)
+from lcdb_builders.kernels.scores.counts import score_constant
+from lcdb_builders.kernels.scores.metrics import room, score_decisions, score_margins
 
 __all__ = [
     "Desk",
@@ -126,8 +121,8 @@ def clear(at):
 
 
 @kernel(borrow=True)
-def _to_log_scores(F, at, first, stop):
-    """Replace decision values of present classes by ln of their sigmoid."""
+def _oppose(F, at, first, stop):
+    """Write the decision values of a class without a fit: the opposite of the other class's."""
     fitted = 0
     last = 0
     for c in range(len(F)):
@@ -139,16 +134,11 @@ def _to_log_scores(F, at, first, stop):
             if at.present[c] and c != last:
                 for t in range(first, stop):
                     F[c, t] = -F[last, t]
-    for c in range(len(F)):
-        if at.present[c]:
-            f = F[c, first:stop]
-            for t in range(len(f)):
-                f[t] = log_sigmoid(f[t])
 
 
 @kernel(borrow=True, glue=True)
 def _score(F, at, lo, hi, workspace, out):
-    """Score one test set: decision values if K = 2, else log scores."""
+    """Score one test set from decision values."""
     present = 0
     only = 0
     for c in range(len(at.present)):
@@ -160,26 +150,26 @@ def _score(F, at, lo, hi, workspace, out):
     elif len(at.present) == 2:
         score_margins(F[1], lo, hi, workspace, out)
     else:
-        score_log_scores(F, at.present, lo, hi, workspace, out)
+        score_decisions(F, at.present, lo, hi, workspace, out)
 
 
 @kernel(borrow=True)
 def score_constant_sets(columns, at, out):
-    """Score ``at.F`` on every constant test set; ``out`` is (sets, 5). Overwrites F."""
+    """Score ``at.F`` on every constant test set; ``out`` is (sets, WIDTH)."""
     if len(at.present) > 2:
-        _to_log_scores(at.F, at, 0, at.F.shape[1])
+        _oppose(at.F, at, 0, at.F.shape[1])
     for k in range(len(columns.lo)):
         _score(at.F, at, columns.lo[k], columns.hi[k], at.room, out[k])
 
 
 @kernel(borrow=True)
 def score_own_sets(at, out):
-    """Score ``at.F`` on the columns ``lo[0]:hi[0]`` of each class. Overwrites F."""
+    """Score ``at.F`` on the columns ``lo[0]:hi[0]`` of each class."""
     lo = at.lo[0]
     hi = at.hi[0]
     if len(at.present) > 2:
         for c in range(len(lo)):
-            _to_log_scores(at.F, at, lo[c], hi[c])
+            _oppose(at.F, at, lo[c], hi[c])
     _score(at.F, at, lo, hi, at.room, out[0])
 
 
@@ -187,7 +177,7 @@ def score_own_sets(at, out):
 def score_side_by_side(F, at, lo, hi, workspace, out):
     """Score decision values of columns of another array, all of them between lo and hi."""
     if len(at.present) > 2:
-        _to_log_scores(F, at, 0, hi[len(hi) - 1])
+        _oppose(F, at, 0, hi[len(hi) - 1])
     _score(F, at, lo, hi, workspace, out)
 
 
@@ -200,5 +190,5 @@ def score_left_out(columns, at, out):
     size = hi[len(hi) - 1]
     gather(at.F, at.fitted, at.index, size, at.packed)
     if len(at.present) > 2:
-        _to_log_scores(at.packed, at, 0, size)
+        _oppose(at.packed, at, 0, size)
     _score(at.packed, at, lo, hi, at.room, out[0])

@@ -192,7 +192,7 @@ def svm_block(task, columns, gram, C, tolerance, limit, out, decisions):
     tolerance, limit
         Violation of the optimality conditions that is aimed at, and the largest that will do.
     out
-        (sizes, repetitions, sets, 5), filled.
+        (sizes, repetitions, sets, WIDTH), filled.
     decisions
         (sizes, repetitions, K, columns), filled with decision values of fitted classes; of size 0
         if they are not wanted.

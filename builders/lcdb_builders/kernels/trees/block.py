@@ -12,7 +12,7 @@ import numpy as np
 from lcdb_builders.kernels.core.holdout import ONE_CLASS_FIT, choose, is_chosen, record
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.rng import philox
-from lcdb_builders.kernels.scores.metrics import score_groups
+from lcdb_builders.kernels.scores.counts import score_groups
 from lcdb_builders.kernels.trees.boost import boost, ensemble
 from lcdb_builders.kernels.trees.cells import desk_of, learn, open_cell, score_held, score_sets
 from lcdb_builders.kernels.trees.codes import release

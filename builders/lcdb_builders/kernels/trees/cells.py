@@ -153,12 +153,12 @@ def learn(desk, data, rows):
 
 @kernel(glue=True)
 def score_sets(desk, out):
-    """Score the probabilities of the columns on every test set; ``out`` is (sets, 5)."""
+    """Score the probabilities of the columns on every test set; ``out`` is (sets, WIDTH)."""
     for s in range(len(desk.lo)):
         score_probabilities(desk.P, desk.present, desk.lo[s], desk.hi[s], desk.room, out[s])
 
 
 @kernel(glue=True)
 def score_held(desk, at, out):
-    """Score the probabilities of the held-out rows; ``out`` is (5,)."""
+    """Score the probabilities of the held-out rows; ``out`` is (WIDTH,)."""
     score_probabilities(desk.P, desk.present, at.lo, at.hi, desk.room, out)
