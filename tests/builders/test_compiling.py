@@ -41,7 +41,7 @@ def run(arguments, variables):
 
 
 def compiled_files(cache):
-    return {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb[ci]")}
+    return {path: path.stat().st_mtime_ns for path in cache.rglob("*.kernel")}
 
 
 @pytest.fixture(scope="module")
@@ -116,28 +116,34 @@ print(scores["accuracy"].mean(), scores["brier"].mean())
     assert scores() == [accuracy, 2 * brier]
 
 
-def test_what_is_marked_is_what_numba_will_find(tmp_path):
-    """Numba looks at paths and times of sources as well, whatever is in them."""
+def test_an_edit_leaves_what_it_does_not_reach(tmp_path):
     root = tmp_path / "copy"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(lcdb_builders.__file__).parent, root / "lcdb_builders", ignore=ignored)
+    plan = {**PLAN, "learners": ["NNC", "LDC"]}
     script = f"""
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.run import compiling
 compiling._exercise = lambda kind: None
-kinds = compiling.plan_kinds(load_plan({PLAN!r}))
-marked = [compiling._is_marked(kind) for kind in kinds]
-compiling.make_ready(kinds)
-print(all(marked), any(marked), all(compiling._is_marked(kind) for kind in kinds))
+kinds = compiling.plan_kinds(load_plan({plan!r}))
+print(*sorted({{kind.unit.learner for kind in kinds if compiling._is_marked(kind)}}))
+for family in ("neighbours", "gaussian"):
+    compiling.make_ready([kind for kind in kinds if kind.family == family])
+assert all(compiling._is_marked(kind) for kind in kinds)
 """
 
     def marked():
         return run(["-c", script], environment(tmp_path / "cache", root)).stdout.split()
 
-    assert marked() == ["False", "False", "True"]
-    assert marked() == ["True", "True", "True"]
-    os.utime(root / "lcdb_builders" / "kernels" / "neighbours" / "block.py", (1, 1))
-    assert marked() == ["False", "False", "True"]
+    assert marked() == []
+    assert marked() == ["LDC", "NNC"]
+    block = root / "lcdb_builders" / "kernels" / "neighbours" / "block.py"
+    os.utime(block, (1, 1))
+    assert marked() == ["LDC", "NNC"]
+    block.write_text(block.read_text() + "\nMORE = 1\n")
+    assert marked() == ["LDC", "NNC"]
+    block.write_text(block.read_text() + "\nassert MORE\n")
+    assert marked() == ["LDC"]
 
 
 def test_only_what_kernels_compute_is_compiled():

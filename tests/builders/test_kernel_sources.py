@@ -175,7 +175,7 @@ def test_every_kernel_has_a_digest_and_knows_its_family(tmp_path):
     assert len(modules) >= 5
 
     def digests():
-        sources = Sources(copy, package)
+        sources = Sources(copy, package, (f"{package}.core.store", f"{package}.core.sources"))
         return {module: sources.digest_of(module) for module in modules}
 
     before = digests()

@@ -23,6 +23,7 @@ from lcdb.errors import (
     NotFoundError,
     StorageError,
 )
+from lcdb_builders.kernels.core.store import CacheRefusedError
 from lcdb_builders.run.tasks import PREPARE, TASKS
 
 __all__ = ["main"]
@@ -47,6 +48,8 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"status": "complete", "result": TASKS[request["task"]](**request["arguments"])}
     except SURROUNDINGS as error:
         return {"status": "error", "error": type(error).__name__, "reason": _line(error)}
+    except CacheRefusedError as error:
+        return {"status": "error", "error": "StorageError", "reason": _line(error)}
     except LCDBError as error:
         return {"status": "failed", "reason": _line(error)}
     except Exception as error:

@@ -24,7 +24,7 @@ from numba import config
 from lcdb.errors import LCDBError, StorageError
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block, Unit, canonical_json, digest
-from lcdb_builders.kernels.core.jit import SOURCES, cache_folder
+from lcdb_builders.kernels.core.store import CacheRefusedError, cache_folder, cache_folders, sweep
 from lcdb_builders.planning.plan import Plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.run.progress import duration
@@ -201,29 +201,24 @@ def make_ready(kinds: Iterable[Kind]) -> None:
             _ready.add(kind.key)
 
 
-@cache
-def _installation() -> str:
-    """Return a digest of what Numba looks at besides the folder: paths and times of sources."""
-    stats = [(path, path.stat()) for path in sorted(SOURCES.rglob("*.py"))]
-    return digest([[str(path), stat.st_mtime_ns, stat.st_size] for path, stat in stats])
+def _marker(kind: Kind) -> str:
+    """Return the name of the file that says that a kind is compiled, as its kernels are now."""
+    from lcdb_builders.learners import registry
+    from lcdb_builders.learners.sources import kernels_digest
 
-
-def _marker(kind: Kind) -> Path | None:
-    folder = cache_folder()
-    name = digest([kind.key, _installation()])[:24]
-    return None if folder is None else folder / f"{name}.ready"
+    return f"{digest([kind.key, kernels_digest(registry.for_unit(kind.unit))])[:24]}.ready"
 
 
 def _is_marked(kind: Kind) -> bool:
-    marker = _marker(kind)
-    return marker is not None and marker.exists()
+    name = _marker(kind)
+    return any((folder / name).exists() for folder in cache_folders())
 
 
 def _mark(kind: Kind) -> None:
-    marker = _marker(kind)
-    if marker is not None:
+    folder = cache_folder()
+    if folder is not None and not _is_marked(kind):
         with suppress(StorageError):  # it will be looked at again, and found compiled
-            disk.create(marker, b"")
+            disk.create(folder / _marker(kind), b"")
 
 
 @contextmanager
@@ -262,7 +257,9 @@ def compile_kernels(
         By family; empty if everything was there.
     """
     missing: dict[str, list[Kind]] = {}
-    if COMPILES and cache_folder() is not None:
+    folder = _checked_folder() if COMPILES else None
+    if folder is not None:
+        sweep(folder)
         for kind in kinds:
             if not _is_marked(kind):
                 missing.setdefault(kind.family, []).append(kind)
@@ -289,6 +286,14 @@ def compile_kernels(
                 child.stop()
             threads.shutdown(cancel_futures=True)
     return done
+
+
+def _checked_folder() -> Path | None:
+    """Return the folder of compiled code; one that others may have written to is an error."""
+    try:
+        return cache_folder()
+    except CacheRefusedError as error:
+        raise StorageError(str(error)) from error
 
 
 def _learners(kinds: Iterable[Kind]) -> tuple[str, ...]:

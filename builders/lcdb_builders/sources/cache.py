@@ -9,15 +9,31 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lcdb.errors import StorageError
-from lcdb_builders.kernels.core.jit import user_cache
-from lcdb_builders.storage.disk import make_folder
+from lcdb_builders.kernels.core.store import (
+    CacheRefusedError,
+    check_folder,
+    make_folder,
+    user_cache,
+)
 
 __all__ = ["locked", "snapshot_cache"]
 
 
 def snapshot_cache(cache: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of cached snapshots: of the given cache, else of ``LCDB_CACHE``'s."""
-    return (Path(cache).expanduser() if cache else user_cache()) / "snapshots"
+    """Return the folder of cached snapshots: of the given cache, else of ``LCDB_CACHE``'s.
+
+    Raises
+    ------
+    StorageError
+        It is there, and others may write to it: they could choose what is computed on.
+    """
+    try:
+        folder = (Path(cache).expanduser() if cache else user_cache()) / "snapshots"
+        check_folder(folder.parent)
+        check_folder(folder)
+    except CacheRefusedError as error:
+        raise StorageError(str(error)) from error
+    return folder
 
 
 @contextmanager
@@ -43,10 +59,11 @@ def _lock(path: Path) -> int | None:
     while True:
         handle = -1
         try:
+            make_folder(path.parent.parent)
             make_folder(path.parent)
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             fcntl.flock(handle, fcntl.LOCK_EX)
-        except (OSError, StorageError):
+        except OSError:
             if handle >= 0:
                 os.close(handle)
             return None

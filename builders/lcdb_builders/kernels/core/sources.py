@@ -56,15 +56,21 @@ class Sources:
         The package's folder.
     package
         Its name.
+    apart
+        Modules in it that decide no number: definitions may name what is in them, but it does not
+        count.
     """
 
-    def __init__(self, folder: Path, package: str) -> None:
+    def __init__(self, folder: Path, package: str, apart: tuple[str, ...] = ()) -> None:
         self.package = package
         self._texts: dict[str, bytes] = {}
+        self._paths: set[Path] = set()
         for path in sorted(folder.rglob("*.py")):
             parts = path.relative_to(folder).with_suffix("").parts
             name = ".".join((package, *(part for part in parts if part != "__init__")))
-            self._texts[name] = path.read_bytes()
+            if name not in apart:
+                self._texts[name] = path.read_bytes()
+                self._paths.add(path.resolve())
         self._modules: dict[str, _Module] = {}
         self._definitions: dict[Key, _Definition] = {}
         self._digests: dict[tuple[str, ...], str] = {}
@@ -75,6 +81,10 @@ class Sources:
             reached = self._reached(key for name in names for key in self._named(name))
             self._digests[names] = _sha256(sorted(set(self._refined(reached))))
         return self._digests[names]
+
+    def cover(self, path: str) -> bool:
+        """Return whether a file is one of these sources."""
+        return Path(path).resolve() in self._paths
 
     def _named(self, name: str) -> list[Key]:
         if name in self._texts:
@@ -230,11 +240,13 @@ def _sha256(content: list[Any]) -> str:
 @cache
 def kernel_sources() -> Sources:
     """Return the sources of the kernels, read when this is first called."""
-    return Sources(Path(__file__).resolve().parents[1], __name__.rpartition(".core.")[0])
+    package = __name__.rpartition(".core.")[0]
+    apart = (__name__, f"{package}.core.store")
+    return Sources(Path(__file__).resolve().parents[1], package, apart)
 
 
 def digest_of(*names: str) -> str:
-    """Return a digest of what kernels are made of.
+    """Return a digest of what kernels are made of, which does not depend on where it is.
 
     Parameters
     ----------

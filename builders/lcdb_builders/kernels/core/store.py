@@ -1,0 +1,289 @@
+"""Machine code on disk: found again by what it was made of, checked before it runs.
+
+One file per function and types of arguments, below ``kernels-…`` in the cache: the folder that
+``LCDB_CACHE`` names, or the user's own. A file's name is a digest of all that its code depends on:
+the definition of the function and of all that it reaches (see `sources`), the types, Python, NumPy,
+Numba, LLVM and the processor. So clones, reinstallations and versions share one cache, an edit
+leaves what it does not reach, and nothing is ever stale. It is not beside the sources, where it
+would shadow an editable installation.
+
+Whoever can write such a file can run code as its reader, and a flipped bit is another program. So
+folders are made for their owner alone; one that belongs to somebody else than the reader or root,
+or that others may write to, is refused; and each file begins with a digest of what follows. A cache
+that root or oneself has filled may be read by all, and is left as it is: what it lacks goes to the
+user's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import platform
+import stat
+import sys
+import time
+import uuid
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding
+import numba
+import numpy as np
+from numba import config, types
+from numba.core import compiler
+from numba.core.caching import NullCache
+from numba.core.serialize import dumps
+
+from lcdb_builders.kernels.core.sources import digest_of, kernel_sources
+
+__all__ = ["CacheRefusedError", "KernelCache", "cache_folder", "cache_folders", "user_cache"]
+
+MAGIC = b"lcdb kernel 1\n"
+# Days after which a file that nobody has loaded is deleted: sources of other versions made it.
+KEPT = 60
+DAY = 86400.0
+
+
+class CacheRefusedError(PermissionError):
+    """A cache that others may have written to."""
+
+
+# -- folders ---------------------------------------------------------------------------------------
+
+
+def user_cache() -> Path:
+    """Return the folder that ``LCDB_CACHE`` names, else ``lcdb`` in the user's cache folder.
+
+    Raises
+    ------
+    CacheRefusedError
+        It is there, and others may have written to it.
+    """
+    named = os.environ.get("LCDB_CACHE")
+    folder = Path(named).expanduser() if named else _own_cache()
+    check_folder(folder)
+    return folder
+
+
+def _own_cache() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "lcdb"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lcdb"
+
+
+def check_folder(folder: Path) -> None:
+    """Raise if a folder is there and others than its reader and root may have written to it."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return
+    reason = _suspicious(status)
+    if reason:
+        msg = (
+            f"the cache {folder} {reason}, so others could have put code there that would run as "
+            f"you; run 'chmod go-w {folder}' if it is yours alone, or let LCDB_CACHE name a folder "
+            "of your own"
+        )
+        raise CacheRefusedError(msg)
+
+
+def _suspicious(status: os.stat_result) -> str:
+    """Return why what is there may be others' work; empty if it is not."""
+    if not hasattr(os, "geteuid"):  # pragma: no cover - Windows
+        return ""
+    if status.st_uid not in {0, os.geteuid()}:
+        return f"belongs to another user ({status.st_uid})"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"can be written to by others (mode {stat.S_IMODE(status.st_mode):o})"
+    return ""
+
+
+@cache
+def _machine() -> tuple[Any, ...]:
+    """Return what machine code depends on besides its sources."""
+    options = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "LLVM_REFPRUNE_PASS")
+    return (
+        MAGIC,
+        sys.implementation.cache_tag,
+        (np.__version__, numba.__version__, llvmlite.__version__),
+        tuple((name, str(getattr(config, name, ""))) for name in options),
+        platform.machine(),
+        config.CPU_NAME or llvmlite.binding.get_host_cpu_name(),
+        config.CPU_FEATURES or llvmlite.binding.get_host_cpu_features().flatten(),
+        digest_of("lcdb_builders.kernels.core.jit"),
+    )
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for its owner alone, and those above it where they are missing."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def cache_folders() -> tuple[Path, ...]:
+    """Return the folders in which compiled kernels are looked for; the last is written to.
+
+    Usually one. Two where the first is there and may only be read; none where nothing can be kept.
+
+    Raises
+    ------
+    CacheRefusedError
+        Others may have written to one of them.
+    """
+    name = f"kernels-{hashlib.sha256(repr(_machine()).encode()).hexdigest()[:16]}"
+    folders = []
+    for place in dict.fromkeys((user_cache(), _own_cache())):
+        folder = place / name
+        check_folder(place)
+        with suppress(OSError):
+            make_folder(place)
+            make_folder(folder)
+        check_folder(folder)
+        if folder.is_dir():
+            folders.append(folder)
+        if os.access(folder, os.W_OK | os.X_OK):
+            return tuple(folders)
+        if not place.is_dir():  # a mistake, to be seen: nothing is kept in the place of it
+            return ()
+    return ()
+
+
+def cache_folder() -> Path | None:
+    """Return the folder that compiled kernels are written to, or None if there is none."""
+    folders = cache_folders()
+    return folders[-1] if folders else None
+
+
+def sweep(folder: Path, now: float | None = None) -> None:
+    """Delete code that nobody has loaded for long, and what was left half written."""
+    now = time.time() if now is None else now
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if entry.stat(follow_symlinks=False).st_mtime < now - KEPT * DAY:
+                    os.unlink(entry.path)
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def read(folder: Path, name: str, key: str) -> bytes | None:
+    """Return what was written under a name and a key, if it is there as it was written.
+
+    Raises
+    ------
+    CacheRefusedError
+        The file belongs to somebody else, or others may have written to it.
+    """
+    path = folder / name
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            reason = _suspicious(status)
+            content = b"" if reason else file.read()
+    except OSError:
+        return None
+    if reason:
+        msg = f"the compiled kernel {path} {reason}; delete it, or let LCDB_CACHE name a folder of \
+your own"
+        raise CacheRefusedError(msg)
+    start = len(MAGIC) + 32
+    if content[:start] != MAGIC + _seal(key, content[start:]):
+        return None
+    if status.st_mtime < time.time() - DAY:
+        with suppress(OSError):  # of somebody else's cache
+            os.utime(path)
+    return content[start:]
+
+
+def write(folder: Path, name: str, key: str, payload: bytes) -> None:
+    """Write a file whole, or not at all; who is second replaces it with the same."""
+    path = folder / name
+    temporary = path.with_name(f".{name}.{uuid.uuid4().hex}")
+    try:
+        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(MAGIC + _seal(key, payload) + payload)
+        os.replace(temporary, path)
+    except OSError:  # a full disk, a folder that is gone: it will be compiled again
+        with suppress(OSError):
+            os.unlink(temporary)
+
+
+def _seal(key: str, payload: bytes) -> bytes:
+    """Return the digest of a payload under its key: code of another function does not pass."""
+    return hashlib.sha256(key.encode() + payload).digest()
+
+
+# -- what numba asks -------------------------------------------------------------------------------
+
+
+class KernelCache(NullCache):
+    """The cache of one function, in the form that Numba's dispatchers ask for.
+
+    Parameters
+    ----------
+    function
+        The function as it is in Python.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    @property
+    def cache_path(self) -> str | None:
+        """Where code is written to."""
+        folder = cache_folder()
+        return None if folder is None else str(folder)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the code for types of arguments, or None if there is none that is whole."""
+        target_context.refresh()
+        key = self._key(sig, target_context.codegen())
+        for folder in cache_folders() if key else ():
+            payload = read(folder, self._name(key), key)
+            if payload is not None:
+                # Only what the owner of the folder wrote, as the seal and the checks above say.
+                content = pickle.loads(payload)
+                return compiler.CompileResult._rebuild(target_context, *content)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code."""
+        key = self._key(sig, data.codegen)
+        folder = cache_folder() if key else None
+        if folder is not None and not data.library.has_dynamic_globals and not data.lifted:
+            write(folder, self._name(key), key, dumps(data._reduce()))
+
+    def _name(self, key: str) -> str:
+        name = self._function.__qualname__.replace("<", "").replace(">", "")
+        return f"{name}-{key[:24]}.kernel"
+
+    def _key(self, sig: Any, codegen: Any) -> str:
+        """Return a digest of all that the code depends on; empty if something has no name."""
+        parts = sig if isinstance(sig, tuple) else (*sig.args, sig.return_type)
+        names = [_describe(part) for part in parts]
+        if not all(names):
+            return ""
+        function = self._function
+        whole = f"{function.__module__}.{function.__qualname__}"
+        top = f"{function.__module__}.{function.__qualname__.partition('.')[0]}"
+        content = (whole, kernel_sources().digest_of(top), names, codegen.magic_tuple(), _machine())
+        return hashlib.sha256(repr(content).encode()).hexdigest()
+
+
+def _describe(kind: Any) -> str:
+    """Return a type in words that mean the same in every process; empty if there are none."""
+    if isinstance(kind, types.BaseNamedTuple):
+        of = kind.instance_class
+        inner = [_describe(part) for part in kind]
+        words = f"{of.__module__}.{of.__qualname__}{of._fields}{inner}"
+        return words if all(inner) else ""
+    if isinstance(kind, types.BaseTuple):
+        inner = [_describe(part) for part in kind]
+        return f"tuple{inner}" if all(inner) else ""
+    words = f"{type(kind).__name__} {kind}"
+    return "" if " at 0x" in words else words
