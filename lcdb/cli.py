@@ -1,16 +1,19 @@
 """The command line: parses, calls the library, turns its errors into one line.
 
 A command is a module with `configure(parser)` and `run(arguments) -> int | None`. This package
-brings those that read a database; the builder brings the others through an entry point.
+brings those that read a database; the builder brings the others through an entry point. Both say
+which optional part of the installation (an extra) a command needs.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import sys
-from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, distribution, entry_points, requires
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,6 +25,7 @@ from lcdb.text import one_line
 
 __all__ = ["main"]
 
+PROJECT = "lcdb-plusplus"
 EPILOG = "Exit codes: 0 done, 1 error, 2 wrong use, 3 blocks failed, 75 stopped: run it again."
 
 
@@ -32,40 +36,68 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"lcdb: {one_line(message)} (see '{self.prog} --help')\n")
 
 
-def all_commands() -> dict[str, tuple[str, str]]:
-    """Return ``{name: (help, module)}`` of this package's commands and of installed ones."""
-    found: dict[str, tuple[str, str]] = dict(COMMANDS)
+def all_commands() -> dict[str, tuple[str, str, str]]:
+    """Return ``{name: (help, module, extra)}`` of this package's commands and of installed ones."""
+    commands: dict[str, tuple[str, str, str]] = dict(COMMANDS)
     for point in entry_points(group="lcdb.commands"):
-        more: Mapping[str, tuple[str, str]] = point.load()
-        found.update(more)
-    return dict(sorted(found.items()))
+        more: Mapping[str, tuple[str, str, str]] = point.load()
+        commands.update(more)
+    return dict(sorted(commands.items()))
 
 
-def _load(name: str, module: str):
+@contextmanager
+def _told_what_to_install(name: str, extra: str) -> Iterator[None]:
+    """Turn the import error of an optional dependency into one that says how to install it."""
     try:
-        return importlib.import_module(module)
+        yield
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] in {"lcdb", "lcdb_builders"}:
             raise
         msg = (
             f"'lcdb {name}' needs {error.name}, which is not installed; "
-            "install the builder with: pip install 'lcdb-plusplus[build]'"
+            f"install it with: pip install '{PROJECT}[{extra or 'build'}]'"
         )
         raise MissingExtraError(msg) from error
 
 
-def _overview(commands: Mapping[str, tuple[str, str]]) -> _Parser:
+def _is_installed(extra: str) -> bool:
+    """Return whether every distribution that an extra asks for is there."""
+    try:
+        wanted = [
+            line for line in requires(PROJECT) or () if re.search(rf"['\"]{extra}['\"]", line)
+        ]
+        for line in wanted:
+            distribution(re.split(r"[^\w.-]", line)[0])
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _overview(commands: Mapping[str, tuple[str, str, str]]) -> _Parser:
     parser = _Parser(
         prog="lcdb",
         description="Learning curves as distributions: build, query and analyse them.",
-        epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"lcdb {__version__}")
-    lines = "\n".join(f"  {name:<10} {text}" for name, (text, _) in commands.items())
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of the commands below")
-    parser.epilog = f"commands:\n{lines}\n\nlcdb COMMAND --help says more. {EPILOG}"
+    parser.epilog = f"commands:\n{_listed(commands)}\n\nlcdb COMMAND --help says more. {EPILOG}"
     return parser
+
+
+def _listed(commands: Mapping[str, tuple[str, str, str]]) -> str:
+    """Return a line for each command; those that need what is not installed are marked."""
+    extras = dict.fromkeys(extra for _, _, extra in commands.values() if extra)
+    absent = [extra for extra in extras if not _is_installed(extra)]
+    lines = [
+        f"  {name:<10} {text}" + (f" [{extra}]" if extra in absent else "")
+        for name, (text, _, extra) in commands.items()
+    ]
+    if absent:
+        marks = " and ".join(f"[{extra}]" for extra in absent)
+        install = f"pip install '{PROJECT}[{','.join(absent)}]'"
+        lines += ["", f"Commands marked {marks} need more than is installed: {install}"]
+    return "\n".join(lines)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -78,16 +110,17 @@ def _run(arguments: Sequence[str]) -> int:
     name, *rest = arguments
     if name not in commands:
         overview.error(f"no command {name!r}.{did_you_mean(name, commands)}")
-    text, module_name = commands[name]
-    module = _load(name, module_name)
-    parser = _Parser(
-        prog=f"lcdb {name}",
-        description=module.__doc__ or text,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    module.configure(parser)
-    return int(module.run(parser.parse_args(rest)) or 0)
+    text, module_name, extra = commands[name]
+    with _told_what_to_install(name, extra):
+        module = importlib.import_module(module_name)
+        parser = _Parser(
+            prog=f"lcdb {name}",
+            description=module.__doc__ or text,
+            epilog=EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.configure(parser)
+        return int(module.run(parser.parse_args(rest)) or 0)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -63,7 +63,7 @@ def run(arguments):
 START = """
 import lcdb.cli
 
-lcdb.cli.all_commands = lambda: {"greet": ("greet", "command")}
+lcdb.cli.all_commands = lambda: {"greet": ("greet", "command", "")}
 """
 CONFTEST = f"""
 import doors.inventory

@@ -1,10 +1,10 @@
-"""Commands that read a database: ``{name: (one line of help, module)}``."""
+"""Commands that read a database: ``{name: (one line of help, module, extra)}``."""
 
 __all__ = ["COMMANDS"]
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "info": ("what a database holds", "lcdb.commands.info"),
-    "plot": ("a paper's figures from a database", "lcdb.commands.plot"),
-    "profile": ("performance profiles of published results", "lcdb.commands.profile"),
-    "tables": ("a paper's tables beside ours", "lcdb.commands.tables"),
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "info": ("what a database holds", "lcdb.commands.info", ""),
+    "plot": ("a paper's figures from a database", "lcdb.commands.plot", "plot"),
+    "profile": ("performance profiles of published results", "lcdb.commands.profile", ""),
+    "tables": ("a paper's tables beside ours", "lcdb.commands.tables", ""),
 }

@@ -87,7 +87,7 @@ def option_doors() -> list[str]:
     from lcdb import cli
 
     found = ["lcdb --version"]
-    for name, (_, module) in cli.all_commands().items():
+    for name, (_, module, _) in cli.all_commands().items():
         parser = argparse.ArgumentParser(prog=f"lcdb {name}")
         import_module(module).configure(parser)
         actions = filter(is_door, parser._actions)

@@ -58,6 +58,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Measure and print."""
+    import lcdb_builders.threads  # noqa: F401  (what is not installed is told before anything else)
+
     if arguments.stats:
         _statistics(arguments)
         return
