@@ -6,6 +6,7 @@ their own records name them.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -59,8 +60,9 @@ def needed(wheel_requires: Iterable[str], extras: Iterable[str] = ()) -> set[str
         name = match[0].lower().replace("_", "-")
         more = re.search(r"\[([^\]]*)\]", requirement)
         inner = frozenset(more[1].replace(" ", "").split(",")) if more else frozenset()
-        if name == "lcdb-plusplus":
-            waiting += [(other, wanted | inner) for other in wheel_requires]
+        if name == "lcdb-plusplus":  # one of its extras asks for others
+            if not inner <= wanted:
+                waiting += [(other, wanted | inner) for other in wheel_requires]
         elif name not in found:
             try:
                 waiting += [(r, inner) for r in distribution(name).requires or []]
@@ -92,8 +94,6 @@ def environment(folder: Path, artifact: Path, extras: Iterable[str] = ()) -> Pat
          "print(json.dumps(m.requires('lcdb-plusplus')))"],
         capture_output=True, text=True, check=True, env=clean(), cwd=folder,
     ).stdout  # fmt: skip
-    import json
-
     link(interpreter, needed(json.loads(told), extras))
     return interpreter
 
