@@ -13,7 +13,8 @@ from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.unit import DRAWS, Block
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
-from lcdb_builders.run.supervise import Child, child_environment
+from lcdb_builders.processes import child_environment
+from lcdb_builders.run.supervise import Child
 from lcdb_builders.run.tasks import block_to_json
 from lcdb_builders.storage.blocks import Blocks
 
@@ -160,6 +161,7 @@ def test_a_child_is_single_threaded_and_prints_nothing(child):
 
 OWNER = """
 import json, sys
+from lcdb_builders.processes import child_environment
 from lcdb_builders.run.supervise import Child
 
 child = Child()

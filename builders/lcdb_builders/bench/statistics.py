@@ -23,7 +23,8 @@ from lcdb_builders.bench.subjects import generated
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.unit import DRAWS, Block, Unit
 from lcdb_builders.planning.units import plan_learners, units
-from lcdb_builders.run.supervise import child_environment
+from lcdb_builders.processes import child_environment, python
+from lcdb_builders.run.machine import SINGLE_THREADED
 from lcdb_builders.sources.catalog import expected
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
@@ -197,9 +198,13 @@ def look(cells: int, tell: Callable[[str], None], seconds: float = 1.0) -> dict[
         written = time.perf_counter() - start
         size = sum(path.stat().st_size for path in (root / "cubes").iterdir())
         # A process of its own: its greatest memory is that of reading alone.
-        command = [sys.executable, "-P", "-m", "lcdb_builders.bench.statistics", str(root)]
+        command = python("lcdb_builders.bench.statistics", str(root))
         done = subprocess.run(
-            command, env=child_environment(), capture_output=True, text=True, check=True
+            command,
+            env=child_environment(**SINGLE_THREADED),
+            capture_output=True,
+            text=True,
+            check=True,
         )
     database = {**json.loads(done.stdout), "disk_mb": size / 1e6, "write_seconds": written}
     return {

@@ -9,7 +9,6 @@ import contextlib
 import logging
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +20,9 @@ from distributed.deploy.spec import SpecCluster
 
 from lcdb.errors import LCDBError, MissingExtraError, PlanError
 from lcdb_builders.planning.config import check, read_toml
-from lcdb_builders.run.machine import usable_cpus
+from lcdb_builders.processes import child_environment, python
+from lcdb_builders.run.machine import SINGLE_THREADED, usable_cpus
 from lcdb_builders.run.remote import stop_work
-from lcdb_builders.run.supervise import child_environment
 
 __all__ = [
     "Pool",
@@ -144,12 +143,12 @@ class _LocalWorkers:
 
     def _start(self) -> subprocess.Popen[bytes]:
         self.started += 1
-        command = [sys.executable, "-P", "-m", "lcdb_builders.run.worker"]
+        command = python("lcdb_builders.run.worker", self.scheduler, f"lcdb-{self.started}")
         return subprocess.Popen(
-            [*command, self.scheduler, f"lcdb-{self.started}"],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            env=child_environment(),
+            env=child_environment(**SINGLE_THREADED),
             # Ctrl-C at a terminal goes to its whole group of processes: it is ours to handle.
             start_new_session=True,
         )

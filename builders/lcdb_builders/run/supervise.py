@@ -13,7 +13,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -21,9 +20,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from lcdb_builders.processes import child_environment, python
 from lcdb_builders.run.machine import SINGLE_THREADED
 
-__all__ = ["Child", "Outcome", "child_environment"]
+__all__ = ["Child", "Outcome"]
 
 Status = Literal["complete", "failed", "timed_out", "stopped", "error"]
 
@@ -66,15 +66,6 @@ class Outcome:
     def as_json(self) -> dict[str, Any]:
         """Return a JSON-able dict: only this travels, never an object to unpickle."""
         return asdict(self)
-
-
-def child_environment() -> dict[str, str]:
-    """Return the environment of our own processes: one thread each, the same import path.
-
-    The import path is handed on since a script's folder is on it without being in any variable.
-    """
-    paths = [os.path.abspath(path or os.curdir) for path in sys.path]
-    return {**os.environ, **SINGLE_THREADED, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 class Child:
@@ -146,11 +137,11 @@ class Child:
                 # Unlinked: what the child prints can be read here, and nothing is left behind.
                 self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
                 self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "lcdb_builders.run.child", str(os.getpid())],
+                    python("lcdb_builders.run.child", str(os.getpid())),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=self._stderr,
-                    env=child_environment(),
+                    env=child_environment(**SINGLE_THREADED),
                     start_new_session=True,
                 )
             return self._process

@@ -10,7 +10,6 @@ import importlib.util
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from urllib.parse import urlsplit
 
 from lcdb.errors import DatasetError, FetchError, MissingExtraError
 from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.processes import child_environment, python
 from lcdb_builders.sources import openml_child
 from lcdb_builders.sources.arff import arff_names, read_arff
 from lcdb_builders.sources.catalog import Expected, find
@@ -106,7 +106,7 @@ class OpenML:
         }
         # As a file, so that the child need not import this package; -P keeps the file's neighbours
         # from passing for modules of that name.
-        command = [sys.executable, "-P", openml_child.__file__, json.dumps(asked)]
+        command = python(openml_child.__file__, json.dumps(asked))
         try:
             child = subprocess.run(
                 command,
@@ -132,7 +132,7 @@ class OpenML:
     def _environment(self, folder: Path) -> dict[str, str]:
         """Return the child's environment: its own folders, ARFF, and no proxy on loopback."""
         variables = {
-            **os.environ,
+            **child_environment(),
             "OPENML_CACHE_DIR": str(folder / "cache"),
             "OPENML_SKIP_PARQUET": "true",
             "PYTHONWARNINGS": "ignore",

@@ -7,7 +7,6 @@ says on its output how far it came; whoever started it leaves out the unit it di
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ import numpy as np
 from lcdb.errors import DamagedError, FormatVersionError, StorageError
 from lcdb.schema import FORMAT_VERSION
 from lcdb_builders.domain.part import AnyUnit, piece
+from lcdb_builders.processes import child_environment, python
 from lcdb_builders.storage.blocks import Blocks
 from lcdb_builders.storage.contents import AnyContents
 from lcdb_builders.storage.cube import (
@@ -93,18 +93,15 @@ def salvage(root: Path, dataset: str, *, keep: bool = True) -> Salvaged:
 
 def _attempt(root: Path, dataset: str, keep: bool, seen: dict[str, str]) -> bool:
     """Run the process once and note in `seen` what became of each unit; True if it died."""
-    command = [sys.executable, "-m", "lcdb_builders.storage.salvage"]
     request = json.dumps([str(root), dataset, keep, sorted(seen)])
     seconds = _SECONDS + cube_path(root, dataset).stat().st_size / _BYTES_PER_SECOND
-    # A script's folder is on the path without being in any variable.
-    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
     try:
         done = subprocess.run(
-            [*command, request],
+            python("lcdb_builders.storage.salvage", request),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": path},
+            env=child_environment(),
             timeout=seconds,
             check=False,
         )
