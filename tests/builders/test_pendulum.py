@@ -15,7 +15,6 @@ from lcdb_builders.experiments import pendulum
 from lcdb_builders.kernels.pendulum import functions
 from lcdb_builders.kernels.pendulum.actor_critic import actor_critic
 from lcdb_builders.kernels.pendulum.noise import normals_into, starting_angle
-from lcdb_builders.kernels.pendulum.ppo import ppo
 from oracles import pendulum as oracle
 
 from lcdb.errors import LabelError, PlanError
@@ -338,6 +337,8 @@ def test_what_cannot_be_run_is_said():
         pendulum.lifetimes("ppo", [0], 0)
     with pytest.raises(PlanError, match="Did you mean 'fixed'"):
         pendulum.lifetimes("ppo", [0], sigma="fixt")
+    with pytest.raises(PlanError, match=r"cannot be 'used'. Did you mean 'use'"):
+        pendulum.lifetimes("ppo", [0], partial_minibatch="used")
 
 
 SCRIPT = """
@@ -350,7 +351,7 @@ returns, sigmas, frozen = np.empty((2, 8)), np.empty(8), np.empty(8, np.int64)
 actor_critic(3, 4, eight, np.full(8, 0.02), np.full(8, 0.03), np.full(8, 0.5), eight % 5 * 2,
              eight % 3, 1.0, True, 24, returns, sigmas, frozen)
 single = np.empty(3)
-sigma, _ = ppo(3, 4, 0, 0.01, 0.9, 9, 8, 17, 2, 8, 0.2, 24, single)
+sigma, _ = ppo(3, 4, 0, 0.01, 0.9, 9, 8, 17, 2, 8, 0.2, True, 24, single)
 np.save(sys.argv[1], np.concatenate([returns.ravel(), sigmas, single, [sigma]]))
 """
 
@@ -365,10 +366,33 @@ def test_plain_python_runs_the_same_lifetimes(tmp_path):
     np.testing.assert_allclose(plain, compiled, rtol=1e-9)
 
 
-def test_ppo_uses_what_is_left_of_an_epoch():
-    """Of 17 samples in minibatches of 8 the last one is used: without it weights differ."""
-    key = stream_key(SEED, "pendulum", "simulation", "ppo")
-    returns = np.empty((2, 1))
-    for row, batch in zip(returns, (8, 16), strict=True):
-        ppo(*key, 0, 0.01, 0.9, 3, 3, 17, 1, batch, 0.2, 200, row)
-    assert returns[0, 0] != returns[1, 0]
+@pytest.mark.parametrize(("batch", "lost"), [(8, 1), (16, 1), (17, 0), (18, 17)])
+def test_ppo_leaves_out_what_does_not_fill_a_minibatch(batch, lost):
+    """Of 17 samples the last is left out by Baselines, or all where a minibatch is longer."""
+    settings = settings_of("ppo", 0) | {"segment_steps": 17, "batch": batch, "epochs": 1}
+    returns = {
+        partial: pendulum.lifetime("ppo", settings, 1, SEED, partial_minibatch=partial)
+        for partial in ("drop", "use")
+    }
+    np.testing.assert_array_equal(pendulum.lifetime("ppo", settings, 1, SEED), returns["drop"])
+    assert (returns["drop"] == returns["use"]).all() == (lost == 0)
+    for partial, found in returns.items():
+        expected = by_oracle("ppo", 0, 1, settings, partial=partial == "use")
+        np.testing.assert_array_equal(found, expected.returns)
+    # What never learns keeps its first policy.
+    unlearned = pendulum.lifetime("ppo", settings | {"epochs": 0}, 1, SEED)
+    assert (returns["drop"] == unlearned).all() == (lost == 17)
+
+
+def test_variants_of_ppo_agree_in_lifetimes_and_reruns():
+    for partial in ("drop", "use"):
+        alone = pendulum.lifetimes("ppo", [3], 1, SEED, partial_minibatch=partial)
+        settings = settings_of("ppo", 3)
+        single = pendulum.lifetime("ppo", settings, 1, SEED, 3, partial_minibatch=partial)
+        np.testing.assert_array_equal(alone.episode_return[0], single)
+    again = [
+        pendulum.reruns("ppo", 3, [0], 1, SEED, partial_minibatch=partial).episode_return[0]
+        for partial in ("drop", "use")
+    ]
+    size, batch = settings["segment_steps"], settings["batch"]
+    assert (again[0] == again[1]).all() == (size % batch == 0)

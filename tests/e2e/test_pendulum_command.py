@@ -20,8 +20,9 @@ def built(*command):
 
 def test_killed_resumed_and_grown_cubes_have_the_same_bytes(tmp_path):
     straight, broken = tmp_path / "straight", tmp_path / "broken"
-    appendix = ("--appendix-c", "--reruns", 4)
-    killed = start(*arguments(broken, 2, 24, "--algorithm", "ppo"))
+    use = ("--partial-minibatch", "use")
+    appendix = ("--appendix-c", "--reruns", 4, *use)
+    killed = start(*arguments(broken, 2, 24, "--algorithm", "ppo", *use))
     wait_until(lambda: any(broken.glob("blocks/*/*.block")) or killed.poll() is not None)
     assert all_gone(kill(killed))
     built(*arguments(broken, 2, 40, *appendix))

@@ -171,10 +171,11 @@ def _flat(highest):
 
 def ppo(
     starts, noise, orders, rate, gae_lambda, independent, dependent, segment_steps, epochs, batch,
-    clip, f=PLAIN,
+    clip, f=PLAIN, partial=False,
 ):  # fmt: skip
     """Run one lifetime; ``orders(e)`` is the order of the samples in the e-th epoch of its life."""
     learner = Learner(rate, gae_lambda, epochs, batch, clip, independent, dependent, orders, f)
+    learner.partial = partial
     highest = max(independent, dependent, 6)
     kept = []
     returns = np.zeros(len(starts))
@@ -203,7 +204,7 @@ class Learner:
     def __init__(self, rate, gae_lambda, epochs, batch, clip, independent, dependent, orders, f):
         self.rate, self.decay = rate, GAMMA * gae_lambda
         self.epochs, self.batch, self.clip = epochs, batch, clip
-        self.orders, self.f = orders, f
+        self.orders, self.f, self.partial = orders, f, False
         self.weights = np.zeros((7 + len(in_rows(_flat(10), independent, dependent)), 8))
         self.log_sigma, self.frozen, self.epoch = 0.0, -1, 0
         # Weights and log sigma, flat, as Adam sees them.
@@ -242,8 +243,10 @@ class Learner:
         for _ in range(self.epochs):
             order = self.orders(self.epoch)
             self.epoch += 1
-            for first in range(0, size, self.batch):
+            first = 0  # as Baselines' iterate_once: ``while next_id <= n - batch_size``
+            while first <= size - self.batch or (self.partial and first < size):
                 j = order[first : first + self.batch]
+                first += self.batch
                 self.descend(psi[j], action[j], density[j], advantage[j], target[j])
         sigma = self.f.exponential(self.log_sigma)
         if not (np.isfinite(self.weights).all() and np.isfinite(sigma)):

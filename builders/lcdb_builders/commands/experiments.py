@@ -15,7 +15,8 @@ __all__ = ["OPTIONS", "build_experiment", "check_options", "configure"]
 #: Options of each experiment.
 OPTIONS = {
     "dse": ("trials", "seed", "learner", "mode", "task", "data_home", "offline"),
-    "pendulum": ("trials", "seed", "algorithm", "episodes", "appendix_c", "reruns"),
+    "pendulum": ("trials", "seed", "algorithm", "episodes", "appendix_c", "reruns",
+                 "partial_minibatch"),  # fmt: skip
 }
 _OF_PLANS = ("dataset", "learner", "repetitions", "allow_import", "offline")
 
@@ -44,6 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="also run the trials of ppo at the 1st, 50th, 95th and 99th percentile again",
     )  # fmt: skip
     group.add_argument("--reruns", type=int, metavar="N", help="how often (default: 1000)")
+    group.add_argument(
+        "--partial-minibatch", choices=["drop", "use"],
+        help="what ppo does with samples that do not fill the last minibatch (default: drop)",
+    )  # fmt: skip
 
 
 def check_options(arguments: argparse.Namespace) -> None:
@@ -89,6 +94,8 @@ def _build_pendulum(arguments: argparse.Namespace, **options: Any) -> Report:
         options["episodes"] = arguments.episodes
     if arguments.reruns is not None:
         options["reruns"] = arguments.reruns
+    if arguments.partial_minibatch is not None:
+        options["partial_minibatch"] = arguments.partial_minibatch
     return build_pendulum(
         arguments.out,
         algorithms=arguments.algorithm,

@@ -14,6 +14,7 @@ Examples
 from lcdb_builders.experiments.pendulum.environment import Episode, observe, play_episode
 from lcdb_builders.experiments.pendulum.lifetimes import (
     EPISODES,
+    PARTIAL_MINIBATCHES,
     SEED,
     SIGMAS,
     STEPS,
@@ -32,6 +33,7 @@ from lcdb_builders.experiments.pendulum.parameters import (
 __all__ = [
     "ALGORITHMS",
     "EPISODES",
+    "PARTIAL_MINIBATCHES",
     "SEED",
     "SIGMAS",
     "STEPS",

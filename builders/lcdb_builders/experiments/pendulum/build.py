@@ -38,6 +38,7 @@ def build_pendulum(
     seed: int = SEED,
     appendix_c: bool = False,
     reruns: int = RERUNS,
+    partial_minibatch: str = "drop",
     **options: Any,
 ) -> Report:
     """Build the experiment `pendulum`, or go on building it.
@@ -60,6 +61,9 @@ def build_pendulum(
         is decided when they are first built, among the trials that there are then.
     reruns
         How often.
+    partial_minibatch
+        What PPO does with samples of an epoch that do not fill its last minibatch: ``"drop"``, as
+        OpenAI's Baselines does, or ``"use"``.
     **options
         As `lcdb_builders.run.trials.build_trials` takes them.
 
@@ -74,10 +78,11 @@ def build_pendulum(
         msg = f"{episodes} episodes and {reruns} reruns are asked for; expected 1 or more of each"
         raise PlanError(msg)
     labels = ["actor_critic", "ppo"] if algorithms is None else list(algorithms)
-    report = build_trials(parts(labels, trials, seed, episodes), out, **options)
+    report = build_trials(parts(labels, trials, seed, episodes, partial_minibatch), out, **options)
     if not appendix_c:
         return report
-    chosen = rerun_parts(selection(Path(out).expanduser()), reruns, seed, episodes)
+    selected = selection(Path(out).expanduser())
+    chosen = rerun_parts(selected, reruns, seed, episodes, partial_minibatch)
     again = build_trials(chosen, out, **options)
     return replace(
         again,

@@ -22,7 +22,17 @@ from lcdb_builders.kernels.pendulum.actor_critic import actor_critic
 from lcdb_builders.kernels.pendulum.ppo import ppo
 from lcdb_builders.kernels.pendulum.vectors import LANES
 
-__all__ = ["EPISODES", "SEED", "SIGMAS", "STEPS", "Lifetimes", "lifetime", "lifetimes", "reruns"]
+__all__ = [
+    "EPISODES",
+    "PARTIAL_MINIBATCHES",
+    "SEED",
+    "SIGMAS",
+    "STEPS",
+    "Lifetimes",
+    "lifetime",
+    "lifetimes",
+    "reruns",
+]
 
 #: The master seed of the shipped plans.
 SEED = 2026
@@ -31,6 +41,9 @@ EPISODES, STEPS = 1000, 2000
 #: How Actor-Critic treats the standard deviation of its actions: the value that it starts with, and
 #: whether it is learned (with the gradient of the published library).
 SIGMAS = {"library": (1.0, True), "fixed": (5.0, False)}
+#: What PPO does with the samples of an epoch that do not fill its last minibatch: whether they are
+#: used. OpenAI's Baselines leaves them out.
+PARTIAL_MINIBATCHES = {"drop": False, "use": True}
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,7 @@ def lifetimes(
     seed: int = SEED,
     *,
     sigma: str = "library",
+    partial_minibatch: str = "drop",
 ) -> Lifetimes:
     """Run some trials, each with hyper-parameters of its own.
 
@@ -77,6 +91,8 @@ def lifetimes(
         The master seed.
     sigma
         Of Actor-Critic: ``"library"`` or ``"fixed"``, see `SIGMAS`.
+    partial_minibatch
+        Of PPO: ``"drop"`` or ``"use"``, see `PARTIAL_MINIBATCHES`.
 
     Examples
     --------
@@ -89,7 +105,8 @@ def lifetimes(
     """
     drawn = sample_hyperparameters(algorithm, trials, seed)
     key = stream_key(seed, "pendulum", "simulation", algorithm)
-    return _run(algorithm, key, np.asarray(trials, np.int64), drawn, episodes, sigma)
+    numbers = np.asarray(trials, np.int64)
+    return _run(algorithm, key, numbers, drawn, episodes, sigma, partial_minibatch)
 
 
 def lifetime(
@@ -100,12 +117,13 @@ def lifetime(
     trial: int = 0,
     *,
     sigma: str = "library",
+    partial_minibatch: str = "drop",
 ) -> np.ndarray:
     """Return the returns of one lifetime's episodes, with hyper-parameters of one's own.
 
     Parameters
     ----------
-    algorithm, episodes, seed, sigma
+    algorithm, episodes, seed, sigma, partial_minibatch
         As for `lifetimes`.
     hyperparameters
         A value for each of ``parameters_of(algorithm)``.
@@ -124,7 +142,8 @@ def lifetime(
         parameter.name: np.array([given[parameter.name]]) for parameter in parameters_of(algorithm)
     }
     key = stream_key(seed, "pendulum", "simulation", algorithm)
-    found = _run(algorithm, key, np.array([trial]), columns, episodes, sigma)
+    trials = np.array([trial])
+    found = _run(algorithm, key, trials, columns, episodes, sigma, partial_minibatch)
     return found.episode_return[0]
 
 
@@ -136,12 +155,13 @@ def reruns(
     seed: int = SEED,
     *,
     sigma: str = "library",
+    partial_minibatch: str = "drop",
 ) -> Lifetimes:
     """Run one trial's hyper-parameters again, with fresh random numbers in each repetition.
 
     Parameters
     ----------
-    algorithm, episodes, seed, sigma
+    algorithm, episodes, seed, sigma, partial_minibatch
         As for `lifetimes`.
     trial
         Whose hyper-parameters.
@@ -157,7 +177,8 @@ def reruns(
     drawn = sample_hyperparameters(algorithm, [trial], seed)
     columns = {name: np.repeat(values, len(repetitions)) for name, values in drawn.items()}
     key = stream_key(seed, "pendulum", "rerun", algorithm, str(trial))
-    return _run(algorithm, key, np.asarray(repetitions, np.int64), columns, episodes, sigma)
+    numbers = np.asarray(repetitions, np.int64)
+    return _run(algorithm, key, numbers, columns, episodes, sigma, partial_minibatch)
 
 
 def _run(
@@ -167,9 +188,14 @@ def _run(
     columns: dict[str, np.ndarray],
     episodes: int,
     sigma: str,
+    partial_minibatch: str,
 ) -> Lifetimes:
     if sigma not in SIGMAS:
         msg = f"no sigma is called {sigma!r}.{did_you_mean(sigma, SIGMAS)}"
+        raise PlanError(msg)
+    if partial_minibatch not in PARTIAL_MINIBATCHES:
+        hint = did_you_mean(partial_minibatch, PARTIAL_MINIBATCHES)
+        msg = f"partial_minibatch cannot be {partial_minibatch!r}.{hint}"
         raise PlanError(msg)
     if episodes < 1:
         msg = f"a lifetime has at least 1 episode, got {episodes}"
@@ -181,18 +207,18 @@ def _run(
         columns,
     )
     if algorithm == "ppo":
-        _run_ppo(key, trials, found)
+        _run_ppo(key, trials, found, PARTIAL_MINIBATCHES[partial_minibatch])
     else:
         _run_actor_critic(key, trials, found, *SIGMAS[sigma])
     return found
 
 
-def _run_ppo(key: StreamKey, trials: np.ndarray, found: Lifetimes) -> None:
+def _run_ppo(key: StreamKey, trials: np.ndarray, found: Lifetimes, partial: bool) -> None:
     columns = [found.hyperparameters[parameter.name] for parameter in parameters_of("ppo")]
     for i, trial in enumerate(trials):
         settings = [column[i] for column in columns]
         found.final_sigma[i], found.freeze_episode[i] = ppo(
-            *key, trial, *settings, STEPS, found.episode_return[i]
+            *key, trial, *settings, partial, STEPS, found.episode_return[i]
         )
 
 

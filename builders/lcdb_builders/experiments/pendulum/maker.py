@@ -11,7 +11,7 @@ from lcdb_builders.experiments.pendulum.lifetimes import Lifetimes, lifetimes, r
 __all__ = ["IMPLEMENTATION", "prepare", "seconds", "trials"]
 
 #: Rises with any change of the numbers, even in the last bit.
-IMPLEMENTATION = "pendulum-1"
+IMPLEMENTATION = "pendulum-2"
 # Seconds per episode on one core; PPO's depend on its hyper-parameters.
 _SECONDS = {"actor_critic": 0.07e-3, "ppo": 0.75e-3}
 
@@ -33,8 +33,8 @@ def trials(part: Part, run: range, data: Snapshot | None = None) -> dict[str, np
     Parameters
     ----------
     part
-        Its ``params`` have ``algorithm`` and ``sigma``; those of a rerun also ``trial``, whose
-        hyper-parameters are run again.
+        Its ``params`` have ``algorithm`` and ``sigma``, those of PPO ``partial_minibatch``, and
+        those of a rerun also ``trial``, whose hyper-parameters are run again.
     run
         Numbers of trials.
     data
@@ -49,11 +49,12 @@ def trials(part: Part, run: range, data: Snapshot | None = None) -> dict[str, np
     ((3, 2), (3,))
     """
     asked = part.parameters
-    algorithm, sigma = asked["algorithm"], asked["sigma"]
+    algorithm, size = asked["algorithm"], (part.length, part.seed)
+    options = {name: asked[name] for name in ("sigma", "partial_minibatch") if name in asked}
     if "trial" in asked:
-        found = reruns(algorithm, asked["trial"], run, part.length, part.seed, sigma=sigma)
+        found = reruns(algorithm, asked["trial"], run, *size, **options)
     else:
-        found = lifetimes(algorithm, run, part.length, part.seed, sigma=sigma)
+        found = lifetimes(algorithm, run, *size, **options)
     return _columns(part, found)
 
 

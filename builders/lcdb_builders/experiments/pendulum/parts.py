@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from lcdb import stats
-from lcdb.errors import LabelError, did_you_mean
+from lcdb.errors import LabelError, PlanError, did_you_mean
 from lcdb_builders.domain.part import Part
 from lcdb_builders.domain.unit import canonical_json
-from lcdb_builders.experiments.pendulum.lifetimes import EPISODES
+from lcdb_builders.experiments.pendulum.lifetimes import EPISODES, PARTIAL_MINIBATCHES
 from lcdb_builders.experiments.pendulum.maker import IMPLEMENTATION
 
 __all__ = ["LABELS", "PERCENTILES", "parts", "rerun_parts", "selected_trials"]
@@ -20,14 +20,18 @@ __all__ = ["LABELS", "PERCENTILES", "parts", "rerun_parts", "selected_trials"]
 LABELS: dict[str, dict[str, str]] = {
     "actor_critic": {"algorithm": "actor_critic", "sigma": "library"},
     "actor_critic_fixed": {"algorithm": "actor_critic", "sigma": "fixed"},
-    "ppo": {"algorithm": "ppo", "sigma": "library"},
+    "ppo": {"algorithm": "ppo", "partial_minibatch": "drop", "sigma": "library"},
 }
 #: Percentiles of the mean return whose trials of PPO are run again, by label of the cube.
 PERCENTILES = {"ppo_p01": 1, "ppo_p50": 50, "ppo_p95": 95, "ppo_p99": 99}
 
 
 def parts(
-    labels: Iterable[str], trials: int | Mapping[str, int], seed: int, episodes: int = EPISODES
+    labels: Iterable[str],
+    trials: int | Mapping[str, int],
+    seed: int,
+    episodes: int = EPISODES,
+    partial_minibatch: str = "drop",
 ) -> list[Part]:
     """Return the parts of some labels.
 
@@ -41,6 +45,8 @@ def parts(
         The master seed.
     episodes
         Of each lifetime.
+    partial_minibatch
+        Of PPO, see `PARTIAL_MINIBATCHES`.
 
     Examples
     --------
@@ -53,8 +59,21 @@ def parts(
             msg = f"no algorithm is called {label!r}.{did_you_mean(label, LABELS)}"
             raise LabelError(msg)
         wanted = trials if isinstance(trials, int) else trials[label]
-        found.append(_part(label, LABELS[label], wanted, seed, episodes))
+        params = _params(label, partial_minibatch)
+        found.append(_part(label, params, wanted, seed, episodes))
     return found
+
+
+def _params(label: str, partial_minibatch: str) -> dict[str, str]:
+    """Return what is run under a label: PPO in the variant that is asked for."""
+    if partial_minibatch not in PARTIAL_MINIBATCHES:
+        hint = did_you_mean(partial_minibatch, PARTIAL_MINIBATCHES)
+        msg = f"partial_minibatch cannot be {partial_minibatch!r}.{hint}"
+        raise PlanError(msg)
+    params = dict(LABELS[label])
+    if "partial_minibatch" in params:
+        params["partial_minibatch"] = partial_minibatch
+    return params
 
 
 def _part(label: str, params: Mapping[str, Any], trials: int, seed: int, episodes: int) -> Part:
@@ -85,7 +104,11 @@ def selected_trials(means: np.ndarray) -> dict[str, int]:
 
 
 def rerun_parts(
-    selected: Mapping[str, int], repetitions: int, seed: int, episodes: int = EPISODES
+    selected: Mapping[str, int],
+    repetitions: int,
+    seed: int,
+    episodes: int = EPISODES,
+    partial_minibatch: str = "drop",
 ) -> list[Part]:
     """Return the parts that run selected trials of PPO again.
 
@@ -95,18 +118,18 @@ def rerun_parts(
         Trials by label of `PERCENTILES`.
     repetitions
         How often each.
-    seed, episodes
+    seed, episodes, partial_minibatch
         As for the trials themselves.
 
     Examples
     --------
     >>> [part.params for part in rerun_parts({"ppo_p50": 7}, 10, seed=1)]
-    ['{"algorithm":"ppo","percentile":50,"sigma":"library","trial":7}']
+    ['{"algorithm":"ppo","partial_minibatch":"drop","percentile":50,"sigma":"library","trial":7}']
     """
     return [
         _part(
             label,
-            {**LABELS["ppo"], "percentile": PERCENTILES[label], "trial": trial},
+            {**_params("ppo", partial_minibatch), "percentile": PERCENTILES[label], "trial": trial},
             repetitions,
             seed,
             episodes,

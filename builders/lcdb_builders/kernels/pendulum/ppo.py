@@ -124,22 +124,24 @@ def _moved(weight, gradient, moment, square, pace):
 @kernel(borrow=True)
 def _improve(
     key0, key1, trial, epoch, weights, log_deviation, moments, segment, features, policy_rows, rate,
-    epochs, batch_size, clip, powers, order, batch,
+    epochs, batch_size, clip, partial, powers, order, batch,
 ):  # fmt: skip
     """Run the epochs of one segment, from the `epoch`-th of the lifetime on; return log deviation.
 
     `moments` holds first and second moments and room for a gradient. In each of them the log
-    deviation has the first place behind the weights.
+    deviation has the first place behind the weights. Samples that do not fill the last minibatch
+    of an epoch are used if `partial`.
     """
     gradient = moments[2]
     rows, last = len(weights) // LANES, moments.shape[1] - LANES
     size = segment.shape[1]
+    stop = size if partial else size // batch_size * batch_size
     for _ in range(epochs):
         for i in range(size):
             order[i] = i
         permute_head(key0, key1, epoch, trial, SHUFFLES, order, size)
         epoch += 1
-        for first in range(0, size, batch_size):
+        for first in range(0, stop, batch_size):
             chosen = order[first : min(first + batch_size, size)]
             _outputs(batch, segment, features, weights, chosen, policy_rows, log_deviation)
             slope = _slopes(batch, len(chosen), log_deviation, clip)
@@ -175,7 +177,7 @@ def _finite(weights, log_deviation):
 @kernel
 def ppo(
     key0, key1, trial, rate, trace_decay, independent, dependent, segment_size, epochs, batch_size,
-    clip, steps, returns,
+    clip, partial, steps, returns,
 ):  # fmt: skip
     """Run one lifetime.
 
@@ -190,6 +192,9 @@ def ppo(
     segment_size, epochs, batch_size, clip
         Steps between two updates, passes over them, samples of a minibatch, and how far a ratio of
         densities may leave 1.
+    partial
+        Whether samples of an epoch that do not fill its last minibatch are used. Baselines leaves
+        them out; a minibatch longer than the segment then never teaches anything.
     steps
         Length of an episode, an even number.
     returns
@@ -234,7 +239,8 @@ def ppo(
                 else:
                     log_deviation = _improve(
                         key0, key1, trial, epoch, weights, log_deviation, moments, segment,
-                        features, policy_rows, rate, epochs, batch_size, clip, powers, order, batch,
+                        features, policy_rows, rate, epochs, batch_size, clip, partial, powers,
+                        order, batch,
                     )  # fmt: skip
                     epoch += epochs
                     if not _finite(weights, log_deviation):
