@@ -1,7 +1,9 @@
 """`lcdb.stats` on labelled arrays: labels in, labels out, lazy where the input is.
 
 Every function takes what `Database.curve` and `Database.select` return, with any dims besides
-``repetition``, which goes.
+``repetition``, which goes: of one array there is one result, of a dict by dataset a dict of
+results, and of a dataset of several metrics (or a whole cube) a result with the dim ``metric``.
+`profile` goes over datasets: it makes one result of a dict, and `tidy` one table.
 """
 
 from lcdb.analysis.choices import choice_shares, chosen_values
@@ -21,6 +23,7 @@ from lcdb.analysis.distributions import (
 )
 from lcdb.analysis.fits import fit, fitted
 from lcdb.analysis.published import Results, read_results, results_profile
+from lcdb.analysis.tables import tidy
 
 __all__ = [
     "Results",
@@ -39,5 +42,6 @@ __all__ = [
     "results_profile",
     "sample_size_for",
     "summary",
+    "tidy",
     "top_k_change",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from lcdb.analysis.apply import REPETITION, need_dims
+from lcdb.analysis.selections import by_dataset
 from lcdb.errors import LabelError, did_you_mean
 from lcdb.schema import CHOICE_FLAGS, METRICS
 
@@ -33,13 +34,15 @@ def _rule(cube: xr.Dataset, learner: str) -> dict[str, Any]:
     return rule
 
 
+@by_dataset
 def chosen_values(cube: xr.Dataset, learner: str, metric: str = "accuracy") -> xr.Dataset:
     """Return the parameter value that a metric chose in every cell of a learner's tuned curves.
 
     Parameters
     ----------
     cube
-        A cube of the database, ``db["iris"]``, or a part of it, ``db["iris"].sel(split="fixed")``.
+        A cube of the database, ``db["iris"]``, or a part of it, ``db["iris"].sel(split="fixed")``;
+        of a dict of cubes, or ``db`` itself, there is a dict.
     learner
         Its label.
     metric
@@ -103,6 +106,7 @@ def chosen_values(cube: xr.Dataset, learner: str, metric: str = "accuracy") -> x
     return found
 
 
+@by_dataset
 def choice_shares(chosen: xr.Dataset, *, ties: bool = True) -> xr.DataArray:
     """Return how often each grid value was chosen: its share of the repetitions.
 

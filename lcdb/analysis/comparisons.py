@@ -11,7 +11,8 @@ from scipy.stats import rankdata
 
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims, over_repetitions
-from lcdb.errors import ArgumentError
+from lcdb.analysis.selections import metrics_of, takes_selections
+from lcdb.errors import ArgumentError, LabelError
 from lcdb.schema import METRICS
 from lcdb.scores import ROUNDING
 
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 
+@takes_selections
 def top_k_change(
     scores: xr.DataArray,
     quantile: float = 0.975,
@@ -77,6 +79,7 @@ def top_k_change(
     return found
 
 
+@takes_selections
 def rank_change(
     scores: xr.DataArray,
     quantile: float = 0.05,
@@ -140,6 +143,7 @@ def rank_change(
     return found
 
 
+@takes_selections
 def dominance(
     scores: xr.DataArray, seed: int = 0, bootstraps: int = 1000, direction: str | None = None
 ) -> xr.Dataset:
@@ -173,7 +177,7 @@ def dominance(
     need_dims(scores, "learner", REPETITION)
     if len(scores.dims) != 2:
         msg = f"dims are {scores.dims}; expected learner and repetition alone: select one n first"
-        raise ValueError(msg)
+        raise ArgumentError(msg)
     way = direction_of(scores, direction)
     x = scores.transpose("learner", REPETITION).values
     rng = np.random.default_rng(seed)
@@ -197,7 +201,7 @@ def dominance(
 
 
 def profile(
-    scores: xr.DataArray | Mapping[Any, xr.DataArray],
+    scores: xr.DataArray | xr.Dataset | Mapping[Any, xr.DataArray] | Mapping[Any, xr.Dataset],
     tau: Sequence[float] | np.ndarray | None = None,
     kind: str = "welch",
     direction: str | None = None,
@@ -209,7 +213,8 @@ def profile(
     scores
         An array with dims ``learner`` and ``repetition``, or the dict that ``db.select`` returns:
         problems are then (dataset, n). A problem that a learner has no value for counts against
-        it; one that no learner has a value for is left out.
+        it; one that no learner has a value for is left out. Of several metrics there is the dim
+        ``metric``: give `tau` then, since their distances have different units.
     tau
         Thresholds above 0; 200 that cover the distances unless given.
     kind
@@ -232,7 +237,40 @@ def profile(
     >>> found.dims, bool((found.diff("tau") >= 0).all())
     (('learner', 'tau'), True)
     """
-    arrays = list(scores.values()) if isinstance(scores, Mapping) else [scores]
+    several = isinstance(scores, Mapping) and not isinstance(scores, xr.Dataset)
+    parts: list[Any] = list(scores.values()) if several else [scores]  # type: ignore[operator]
+    if any(isinstance(part, xr.Dataset) for part in parts):
+        return _profiles_by_metric(parts, tau, kind, direction)
+    return _profile(parts, tau, kind, direction)
+
+
+def _profiles_by_metric(
+    datasets: Sequence[xr.Dataset],
+    tau: Sequence[float] | np.ndarray | None,
+    kind: str,
+    direction: str | None,
+) -> xr.DataArray:
+    """Return the profiles of each metric, along the dim ``metric``."""
+    arrays: dict[str, list[xr.DataArray]] = {}
+    for dataset in datasets:
+        for name, array in metrics_of(dataset):
+            arrays.setdefault(name, []).append(array)
+    if tau is None and len(arrays) > 1:
+        msg = f"profiles of {', '.join(arrays)} have no thresholds in common; give tau="
+        raise LabelError(msg)
+    profiles = [
+        _profile(some, tau, kind, direction).assign_coords(metric=name)
+        for name, some in arrays.items()
+    ]
+    return xr.concat(profiles, "metric", coords="minimal", compat="override", join="outer")
+
+
+def _profile(
+    arrays: Sequence[xr.DataArray],
+    tau: Sequence[float] | np.ndarray | None,
+    kind: str,
+    direction: str | None,
+) -> xr.DataArray:
     for array in arrays:
         need_dims(array, "learner", REPETITION)
     way = direction_of(arrays[0], direction)
@@ -282,7 +320,7 @@ def _distances(scores: xr.DataArray, learners: list[str], kind: str, way: str) -
     measure = _MEASURES.get(kind)
     if measure is None:
         msg = f"kind is {kind!r}; expected one of {', '.join(_MEASURES)}"
-        raise ValueError(msg)
+        raise ArgumentError(msg)
     if known.any():
         found[np.ix_(rows, np.flatnonzero(known))] = measure(x[:, known], way)
     for problem in np.flatnonzero(partly):
@@ -321,6 +359,7 @@ def _check_probability(quantile: float) -> None:
         raise ArgumentError(msg)
 
 
+@takes_selections
 def sample_size_for(
     scores: xr.DataArray, target: float, quantile: float = 0.05, direction: str | None = None
 ) -> xr.DataArray:

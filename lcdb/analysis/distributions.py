@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import xarray as xr
 
 from lcdb import stats
-from lcdb.analysis.apply import over_repetitions
+from lcdb.analysis.apply import REPETITION, need_dims, over_repetitions
+from lcdb.analysis.selections import takes_selections
 
 __all__ = ["normality", "normality_by_repetitions", "paired_normality", "quantile_curve", "summary"]
 
@@ -30,11 +31,12 @@ _LONG_NAMES = {
     "skewness_p": "p-value of the skewness test",
     "kurtosis_p": "p-value of the kurtosis test",
     "quantile": "quantile over repetitions",
+    "non_gaussian": "Shapiro-Wilk rejects at 5 % (constant cells: no)",
+    "lattice_non_gaussian": "a rounded normal is rejected at 5 % (constant cells: no)",
     "lattice_p": "p-value of a normal distribution rounded to multiples of 1/n_test",
     "lattice_bins": "bins of the lattice-aware test",
     "lattice_step": "lattice step over the latent standard deviation",
 }
-_SEED = 45  # of simulated nulls
 #: Fields of `summary` that a table of normality does not need.
 _MOMENTS = ("mean", "sd", "minimum", "maximum")
 
@@ -58,14 +60,15 @@ def _described(dataset: xr.Dataset, source: xr.DataArray) -> xr.Dataset:
     return dataset
 
 
+@takes_selections
 def summary(scores: xr.DataArray, quantiles: Sequence[float] = stats.QUANTILES) -> xr.Dataset:
     """Return moments, tests of normality and quantiles of every cell, in one pass.
 
     Parameters
     ----------
     scores
-        Any array with the dim ``repetition``: a curve, a selection, a whole variable of a cube.
-        Dask arrays stay lazy.
+        Any array with the dim ``repetition``: a curve, a selection, a whole variable of a cube;
+        or a dict or dataset of such, as ``db.select`` returns them. Dask arrays stay lazy.
     quantiles
         Probabilities of the new dim ``q``.
 
@@ -100,6 +103,7 @@ def summary(scores: xr.DataArray, quantiles: Sequence[float] = stats.QUANTILES) 
     return _described(found.assign_coords(q=probability), scores)
 
 
+@takes_selections
 def normality(
     scores: xr.DataArray, n_test: xr.DataArray | None = None, simulations: int = 0
 ) -> xr.Dataset:
@@ -112,7 +116,8 @@ def normality(
     n_test
         For accuracy: the number of test rows, ``db[dataset].n_test`` with the same labels
         selected. Adds the lattice-aware test where it does not vary between repetitions
-        (``lattice_p``, ``lattice_bins``, ``lattice_step``); elsewhere these are NaN.
+        (``lattice_p``, ``lattice_bins``, ``lattice_step``), and what it says
+        (``lattice_non_gaussian``); elsewhere these are NaN.
     simulations
         Test cells whose `n_test` varies (bootstrap with varying test set) too, against so many
         simulated samples each: ``lattice_p`` is then a multiple of 1/(simulations + 1). 99 take
@@ -137,32 +142,31 @@ def normality(
     (('n',), False)
     """
     found = summary(scores, ()).drop_vars([*_MOMENTS, "quantile", "q"])
-    rejected = xr.where(found["constant"], 0.0, (found["shapiro_p"] < 0.05).astype(float))
-    found["non_gaussian"] = rejected.where(found["count"] >= 8)
-    found["non_gaussian"].attrs["long_name"] = "Shapiro-Wilk rejects at 5 % (constant cells: no)"
+    found["non_gaussian"] = _rule(stats.non_gaussian, found["shapiro_p"], found)
     if n_test is not None:
         found = found.merge(_lattice(scores, n_test, simulations), combine_attrs="override")
+        found["lattice_non_gaussian"] = _rule(stats.lattice_non_gaussian, found["lattice_p"], found)
     return _described(found, scores)
+
+
+def _rule(rule: Callable[..., np.ndarray], p: xr.DataArray, tests: xr.Dataset) -> xr.DataArray:
+    """Return what a rule of `lcdb.stats` says of cells, by the p-values of one test."""
+    return xr.apply_ufunc(
+        rule, p, tests["count"], tests["constant"], dask="parallelized", output_dtypes=[float],
+        keep_attrs=False,
+    )  # fmt: skip
 
 
 def _lattice(scores: xr.DataArray, n_test: xr.DataArray, simulations: int) -> xr.Dataset:
     def test(x: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, ...]:
-        shape = np.broadcast_shapes(x.shape[:-1], rows.shape[:-1])
-        x = np.broadcast_to(x, (*shape, x.shape[-1]))
-        rows = np.broadcast_to(rows, x.shape)
-        fixed = rows.min(axis=-1) == rows.max(axis=-1)
-        found = stats.grouped_normal_test(np.where(fixed[..., None], x, np.nan), rows[..., 0])
-        ragged = ~fixed
-        if simulations and ragged.any():
-            rng = np.random.default_rng(_SEED)
-            found[0][ragged] = stats.ragged_lattice_test(x[ragged], rows[ragged], rng, simulations)
-        return found
+        return stats.lattice_test(x, rows, simulations)
 
     names = ["lattice_p", "lattice_bins", "lattice_step"]
     dropped = [name for name in n_test.coords if name not in n_test.dims]
     return over_repetitions(test, scores, n_test.drop_vars(dropped), names=names)
 
 
+@takes_selections
 def normality_by_repetitions(
     scores: xr.DataArray,
     counts: Sequence[int] = (25, 50, 100, 200, 500, 1000),
@@ -197,6 +201,7 @@ def normality_by_repetitions(
     >>> rate.dims, bool(rate[0] <= rate[1])
     (('repetitions',), True)
     """
+    need_dims(scores, REPETITION)
     there = [count for count in counts if count <= scores.sizes["repetition"]]
     first = [slice(count) for count in there]
     parts = [
@@ -210,6 +215,7 @@ def normality_by_repetitions(
     return xr.concat(parts, xr.DataArray(dim, name="repetitions"), combine_attrs="override")
 
 
+@takes_selections
 def paired_normality(
     scores: xr.DataArray, n_test: xr.DataArray | None = None, dim: str = "learner"
 ) -> xr.Dataset:
@@ -241,6 +247,7 @@ def paired_normality(
     >>> found.sizes["pair"], str(found["first"][0].values), str(found["second"][0].values)
     (3, 'NMC', 'LDC')
     """
+    need_dims(scores, dim, REPETITION)
     values = scores if n_test is None else (scores * n_test).round()
     first, second = np.triu_indices(scores.sizes[dim], k=1)
     # What differs between the two learners of a pair has no place in their difference.
@@ -254,6 +261,7 @@ def paired_normality(
     return found.assign_coords(first=("pair", labels[first]), second=("pair", labels[second]))
 
 
+@takes_selections
 def quantile_curve(
     scores: xr.DataArray, quantiles: Sequence[float] | float = 0.5, confidence: float = 0.95
 ) -> xr.Dataset:

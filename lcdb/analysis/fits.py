@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from lcdb.analysis.apply import REPETITION, need_dims
+from lcdb.analysis.selections import by_dataset, takes_selections
 from lcdb.curves.fitting import STATUSES, fit_curves
 from lcdb.curves.models import MODELS, Model, model
 from lcdb.errors import LabelError, did_you_mean
@@ -47,6 +48,7 @@ def one_curve(curve: xr.DataArray, over: str | float) -> xr.DataArray:
     )
 
 
+@takes_selections
 def fit(
     curve: xr.DataArray,
     models: str | Sequence[str] = "all",
@@ -112,7 +114,7 @@ def fit(
     loss = np.stack([each.loss for each in fits], axis=1).reshape(*shape, len(wanted))
     status = np.stack([each.status for each in fits], axis=1).reshape(*shape, len(wanted))
     coords: dict[Any, Any] = {
-        name: coord
+        name: coord.variable  # a coordinate as an array would bring the others along
         for name, coord in ordered.coords.items()
         if "n" not in coord.dims and name != "status"  # of the curve; here it is the fit's
     }
@@ -133,6 +135,7 @@ def fit(
     )
 
 
+@by_dataset
 def fitted(fits: xr.Dataset, n: Sequence[float] | np.ndarray | xr.DataArray) -> xr.DataArray:
     """Return what fitted models say at any sizes.
 

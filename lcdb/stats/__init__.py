@@ -32,11 +32,20 @@ from lcdb.stats.risk import (
     inverse_cdf_band,
     threshold_area,
 )
+from lcdb.stats.rules import (
+    LEAST_COUNT,
+    LEVEL,
+    lattice_non_gaussian,
+    lattice_test,
+    non_gaussian,
+)
 from lcdb.stats.summary import FIELDS, QUANTILES, is_constant, summary
 
 __all__ = [
     "FIELDS",
     "LARGEST_STEP",
+    "LEAST_COUNT",
+    "LEVEL",
     "QUANTILES",
     "Dominance",
     "TopKChange",
@@ -54,8 +63,11 @@ __all__ = [
     "inverse_cdf",
     "inverse_cdf_band",
     "is_constant",
+    "lattice_non_gaussian",
+    "lattice_test",
     "lilliefors",
     "mann_whitney_distance",
+    "non_gaussian",
     "profile",
     "quantile_interval",
     "quantile_ranks",

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
     from lcdb.database import Database, Key
 
-__all__ = ["RATES", "SHAPES", "curve_frame", "curve_statistics", "percent", "tests_of"]
+__all__ = [
+    "DISTANCES",
+    "FAR",
+    "RATES",
+    "SHAPES",
+    "curve_frame",
+    "curve_statistics",
+    "percent",
+    "tests_of",
+]
 
 #: Percentages of the cells of a curve, by column.
 RATES = {
@@ -34,8 +43,15 @@ SHAPES = {
     "kurtosis": "excess kurtosis",
     "tail": "(5 % quantile - that of the normal with this mean and sd) / sd",
 }
+#: A 5 % quantile that is so many sd away from that of the normal is far off.
+FAR = 0.5
+#: How far tails are off, whatever the direction: medians of signed numbers hide that.
+DISTANCES = {
+    "absolute_tail": "the mean of |tail|",
+    "far": "the percentage of cells with |tail| above 0.5",
+}
 _COUNTS = ("cells", "missing", "constant")
-_STATISTICS = [*RATES, *SHAPES, *_COUNTS]
+_STATISTICS = [*RATES, *SHAPES, *DISTANCES, *_COUNTS]
 COLUMNS = [
     *("dataset", "classes", *UNIT_DIMS, "metric"),
     *_STATISTICS,
@@ -43,7 +59,6 @@ COLUMNS = [
     *(f"from_10_{name}" for name in _STATISTICS),
 ]
 _SIMULATIONS = 99
-_SEED = 45
 _LOW = 0.05
 _NORMAL_LOW = -1.6448536269514722
 
@@ -65,9 +80,9 @@ def curve_frame(db: Database, view: str | None = None, lattice: bool = True) -> 
     -------
     pandas.DataFrame
         Columns ``dataset, classes, learner, sampling, split, tuning, metric``; the percentages
-        `RATES`, of which ``rate`` is the P of the paper; the medians `SHAPES`; counts of ``cells``,
-        ``missing`` and ``constant`` ones; skewness and excess kurtosis at the last n; all but
-        these two again over n >= 10, as ``from_10_rate`` and so on.
+        `RATES`, of which ``rate`` is the P of the paper; the medians `SHAPES`; the `DISTANCES`;
+        counts of ``cells``, ``missing`` and ``constant`` ones; skewness and excess kurtosis at
+        the last n; all but these two again over n >= 10, as ``from_10_rate`` and so on.
 
     Examples
     --------
@@ -143,16 +158,9 @@ def tests_of(x: np.ndarray, n_test: np.ndarray | None) -> dict[str, np.ndarray]:
         fields["tail"] = (quantile[..., 0] - fields["mean"]) / fields["sd"] - _NORMAL_LOW
     fields["tail"][fields["constant"].astype(bool)] = np.nan
     fields["lattice_p"] = np.full(x.shape[:-1], np.nan)
-    if n_test is None:
-        return fields
-    fixed = n_test.min(axis=-1) == n_test.max(axis=-1)
     there = fields["count"] > 0
-    even, ragged = fixed & there, ~fixed & there
-    fields["lattice_p"][even] = stats.grouped_normal_test(x[even], n_test[even, 0])[0]
-    rng = np.random.default_rng(_SEED)
-    fields["lattice_p"][ragged] = stats.ragged_lattice_test(
-        x[ragged], n_test[ragged], rng, _SIMULATIONS
-    )
+    if n_test is not None:
+        fields["lattice_p"][there] = stats.lattice_test(x[there], n_test[there], _SIMULATIONS)[0]
     return fields
 
 
@@ -172,16 +180,15 @@ def _both_ranges(tests: dict[str, np.ndarray], sizes: np.ndarray) -> dict[str, f
 
 def curve_statistics(tests: dict[str, np.ndarray]) -> dict[str, float]:
     """Return `RATES`, `SHAPES` and counts from the tests of the cells of a curve."""
-    constant, enough = tests["constant"].astype(bool), tests["count"] >= 8
+    constant, count = tests["constant"].astype(bool), tests["count"]
+    enough = count >= stats.LEAST_COUNT
 
     def rejected(name: str) -> np.ndarray:
-        return np.where(enough, ~constant & (tests[name] < 0.05), np.nan)
+        return stats.non_gaussian(tests[name], count, constant)
 
-    # A simulated p-value is a multiple of 1/100: 0.05 itself is among the 5 % that are rejected.
-    p = tests["lattice_p"]
-    lattice = np.where(constant, 0.0, np.where(np.isnan(p), np.nan, p <= 0.05))
-    lattice[~enough] = np.nan
-    on_lattice = np.isfinite(p).any()
+    lattice = stats.lattice_non_gaussian(tests["lattice_p"], count, constant)
+    far = np.abs(tests["tail"][enough & np.isfinite(tests["tail"])])
+    on_lattice = np.isfinite(tests["lattice_p"]).any()
     return {
         "rate": percent(rejected("shapiro_p")),
         "dagostino": percent(rejected("dagostino_p")),
@@ -193,6 +200,8 @@ def curve_statistics(tests: dict[str, np.ndarray]) -> dict[str, float]:
         "skewness": _median(tests["skewness"][enough]),
         "kurtosis": _median(tests["excess_kurtosis"][enough]),
         "tail": _median(tests["tail"][enough]),
+        "absolute_tail": float(far.mean()) if far.size else float("nan"),
+        "far": 100.0 * float((far > FAR).mean()) if far.size else float("nan"),
         "cells": int(enough.sum()),
         "missing": int((~enough).sum()),
         "constant": int(constant.sum()),
