@@ -15,8 +15,15 @@ __all__ = ["OPTIONS", "build_experiment", "check_options", "configure"]
 #: Options of each experiment.
 OPTIONS = {
     "dse": ("trials", "seed", "learner", "mode", "task", "data_home", "offline"),
-    "pendulum": ("trials", "seed", "algorithm", "episodes", "appendix_c", "reruns",
-                 "partial_minibatch"),  # fmt: skip
+    "pendulum": (
+        "trials",
+        "seed",
+        "algorithm",
+        "episodes",
+        "appendix_c",
+        "reruns",
+        "partial_minibatch",
+    ),
 }
 _OF_PLANS = ("dataset", "learner", "repetitions", "allow_import", "offline")
 
