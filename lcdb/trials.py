@@ -19,6 +19,10 @@ from lcdb.schema.experiments import TRIAL
 __all__ = ["TrialHeader", "open_trials", "read_trial_header"]
 
 
+# Five learners on four tasks in two modes; two agents, and four trials that are run again.
+_PARTS_OF_PAPER = {"dse": 40, "pendulum": 6}
+
+
 @dataclass(frozen=True)
 class TrialHeader:
     """What is known of an experiment's cube without reading its trials."""
@@ -48,8 +52,9 @@ class TrialHeader:
             for dim, labels in self.labels.items()
         )
         complete = int((self.status == STATUSES.index("complete")).sum())
-        parts = f"{complete} of {int((self.wanted > 0).sum())} parts complete"
-        return f"{self.experiment}: {counts}, up to {self.trials} trials, {parts}"
+        parts = f"{complete} of {int((self.wanted > 0).sum())} parts asked for are complete"
+        whole = f"the paper has {_PARTS_OF_PAPER[self.experiment]}"
+        return f"{self.experiment}: {counts}, up to {self.trials} trials; {parts}, {whole}"
 
 
 def read_trial_header(path: Path) -> TrialHeader:

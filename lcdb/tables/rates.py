@@ -23,15 +23,19 @@ _BESIDE = {
     "skewness": "skewness",
     "excess kurtosis": "kurtosis",
     "tail": "tail",
+    "mean |tail|": "absolute_tail",
+    "|tail| > 0.5 (%)": "far",
 }
 #: What the columns beside a rate are, for a reader.
 LEGEND = (
     "Beside a rate: what it would be under the views asked for; what D'Agostino and Pearson's test "
     "rejects; for accuracy, what a test for a normal rounded to multiples of 1/n_test rejects "
     "(lattice-aware), and the percentage of cells on which that can tell anything (tested). Then "
-    "medians over cells, which do not grow with the number of repetitions as rates do: W, "
-    "skewness, excess kurtosis, and by how many standard deviations the 5 % quantile lies above "
-    "that of a normal with the same mean and standard deviation (tail)."
+    "what does not grow with the number of repetitions as rates do, as means over curves of a "
+    "curve's median over cells: W, skewness, excess kurtosis, and by how many standard deviations "
+    "the 5 % quantile lies above that of a normal with the same mean and standard deviation "
+    "(tail). Tails of both signs cancel there, so beside it the mean of |tail| over cells, and "
+    "the percentage of cells where it exceeds 0.5."
 )
 
 

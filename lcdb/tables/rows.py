@@ -128,7 +128,8 @@ def _markdown(tables: Sequence[Table]) -> str:
     for table in tables:
         header = table.header()
         lines = [f"### {table.title}", ""]
-        lines.append("| " + " | ".join(name.replace("_", " ") for name in header) + " |")
+        titles = (name.replace("_", " ").replace("|", "\\|") for name in header)
+        lines.append("| " + " | ".join(titles) + " |")
         lines.append("|" + "|".join("---" if i < 2 else "--:" for i in range(len(header))) + "|")
         lines += ["| " + " | ".join(row) + " |" for row in table.told()]
         if table.note:

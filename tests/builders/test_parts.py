@@ -64,7 +64,7 @@ def test_a_database_gives_trials_and_tells_of_them(tmp_path, name, capsys):
         lcdb.schema.validate(first)
         assert db.experiments[name].trials == max(WANTED)
         assert db.status().empty and "reason" in db.status() and not db.to_datatree().children
-        assert f"{name}: " in repr(db) and "parts complete" in db._repr_html_()
+        assert f"{name}: " in repr(db) and "are complete, the paper has" in db._repr_html_()
         with pytest.raises(LabelError, match=rf"has no learning curves: db\['{name}'\] has"):
             db.curve(name, "kNN")
     with lcdb.open(tmp_path / "cubes" / f"{name}.nc") as db:

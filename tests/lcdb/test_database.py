@@ -20,6 +20,7 @@ from lcdb.errors import (
     PartialCurveWarning,
 )
 from lcdb.schema import METRICS, STATUSES, UNIT_DIMS
+from lcdb.shipped import experiments as shipped_experiments
 
 UNIT = {"learner": "LDC", "sampling": "additive", "split": "fixed", "tuning": "default"}
 
@@ -98,7 +99,7 @@ def test_names_are_completed(db):
     names = db._ipython_key_completions_()
     assert names == ["iris", "kc2", "my table", 61, 1063, "mine"]
     assert all(name in db for name in names)
-    with lcdb.shipped.experiments() as experiments:
+    with shipped_experiments() as experiments:
         assert experiments._ipython_key_completions_() == ["dse"]
 
 

@@ -15,6 +15,7 @@ import lcdb
 from lcdb import analysis, stats
 from lcdb.cli import main
 from lcdb.errors import LabelError
+from lcdb.shipped import experiments as shipped_experiments
 from lcdb.tables import FORMATS, NAMES, curve_frame, published, render, tables
 from lcdb.tables.turan2026 import BALANCED
 from lcdb.tables.views import duplicate_seeds
@@ -213,3 +214,69 @@ def test_wrong_names_are_answered(db, folder, capsys):
         tables(db, ["1"], ["pol"])
     assert main(["tables", str(folder), "--view", "poool"]) == 1
     assert "Did you mean" in capsys.readouterr().err
+
+
+# -- what is printed -------------------------------------------------------------------------------
+
+
+def rows_of(name, db):
+    (table,) = tables(db, [name])
+    return table, {(row.row, row.metric): row for row in table.rows}
+
+
+def test_losses_are_compared_with_their_own_sign(db):
+    table, rows = rows_of("B10", db)
+    printed = published()["table_B10"]
+    frame = curve_frame(db, lattice=False)
+    for metric, direction in (("brier", -1), ("cross_entropy", -1)):
+        number = printed[metric]["skewness"]
+        row = rows[f"skewness (printed: {number})", metric]
+        assert row.published == direction * number > 0
+        assert row.ours == pytest.approx(frame[frame.metric == metric]["last_skewness"].median())
+    assert rows["skewness", "auc"].published == printed["auc"]["skewness"]
+    assert rows["excess kurtosis", "brier"].published == printed["brier"]["excess_kurtosis"]
+    assert "sign of a score" in table.note
+
+
+def test_an_experiment_misses_no_curves():
+    with shipped_experiments() as experiments:
+        _, rows = rows_of("A9", experiments)
+        assert all(row.ours is None and row.difference is None for row in rows.values())
+        assert rows["expected", ""].published == 4800
+        assert "21 of 21 parts asked for are complete, the paper has 40" in repr(experiments)
+
+
+def test_the_text_has_the_ranking_by_the_95_quantile(db):
+    _, rows = rows_of("text", db)
+    row = rows["q.95 vs mean, all datasets, default", "accuracy"]
+    changed = cells = 0
+    for key in db:
+        labels = {"sampling": "additive", "split": "fixed", "tuning": "default"}
+        scores = db.select(key, **labels)[key]
+        if scores.sizes["learner"] > 3:
+            cells += scores.sizes["n"]
+            changed += int(analysis.top_k_change(scores, 0.95, 0.0)["ordered"].sum())
+    assert rows["q.95 vs mean", "accuracy"].published == 90
+    assert (row.ours, row.cells) == ((None, 0) if not cells else (100 * changed / cells, cells))
+
+
+def test_tails_are_shown_whatever_their_sign(db):
+    frame = curve_frame(db, lattice=False)
+    row = frame.query("dataset == '61' and learner == 'LDC' and metric == 'accuracy'").iloc[0]
+    labels = {name: row[name] for name in ("sampling", "split", "tuning")}
+    x = db.curve(61, "LDC", **labels).dropna("n").values
+    mean, sd = x.mean(axis=1), x.std(axis=1, ddof=1)
+    kept = sd > 0
+    tail = (np.quantile(x, 0.05, axis=1)[kept] - mean[kept]) / sd[kept] - norm.ppf(0.05)
+    assert row["tail"] == pytest.approx(np.median(tail))
+    assert row["absolute_tail"] == pytest.approx(np.abs(tail).mean())
+    assert row["far"] == pytest.approx(100 * (np.abs(tail) > 0.5).mean())
+    text = render(tables(db, ["1"]), "markdown")
+    header = text.splitlines()[2]
+    assert "mean \\|tail\\| | \\|tail\\| > 0.5 (%)" in header
+
+
+def test_few_repetitions_are_said(db):
+    told = {table.name: "rates of rejection grow" in table.note for table in tables(db)}
+    assert told["table_1"] and told["table_6"] and told["text"]
+    assert not told["table_7"] and not told["table_A8"]
