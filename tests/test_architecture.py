@@ -169,6 +169,7 @@ MAY_WRITE = {
     "lcdb_builders.storage.cube": "into a file object that disk.py gave",
     "lcdb_builders.kernels.core.store": "compiled kernels, in the user's cache",
     "lcdb_builders.run.child": "a pipe to the process that started it",
+    "lcdb_builders.reference.isolation": "a scratch folder for classifiers from elsewhere",
     "lcdb_builders.sources.cache": "locks in the user's cache",
     "lcdb_builders.sources.openml_child": "the folder in which its parent waits for an answer",
 }

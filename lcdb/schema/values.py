@@ -15,8 +15,9 @@ from lcdb.schema.tables import METRICS, STATUSES, UNIT_DIMS
 
 __all__ = ["curve_sizes", "describe_values"]
 
-# Metrics of one scoring pass that no degenerate test set can make undefined.
-_ALWAYS = ("accuracy", "brier", "cross_entropy")
+# Losses of one scoring pass: no degenerate test set can make them undefined. A classifier that
+# answers with labels alone has an accuracy and nothing else.
+_LOSSES = ("brier", "cross_entropy")
 # float32 keeps a count of up to 10,000 rows to well within this.
 _LATTICE = 0.01
 
@@ -78,17 +79,24 @@ def _curve(dataset: xr.Dataset, where: dict[str, int], mask: np.ndarray) -> dict
     scores = {name: read(name) for name in METRICS}
     there = {name: ~np.isnan(values) for name, values in scores.items()}
     tests, clipped = read("n_test"), read("n_clipped")
-    scored = there["accuracy"]
+    scored, losses = there["accuracy"], there["brier"]
     found: dict[str, Any] = {
         "metrics": {name: _metric(values, there[name], mask) for name, values in scores.items()}
     }
     found["scored_in_part"] = _count(
-        np.any([there[name] != scored for name in _ALWAYS], axis=0) | (there["auc"] & ~scored)
+        np.any([there[name] != losses for name in _LOSSES], axis=0)
+        | ((losses | there["auc"]) & ~scored)
+        | (there["auc"] & ~losses)
     )
     found["scored_without_draw"] = _count(scored & ((tests < 1) | (read("n_classes_train") < 1)))
     found["accuracy_is_no_count"] = _count(_off_lattice(scores["accuracy"], tests) & scored)
     found["n_clipped_disagrees"] = _count(
-        np.where(scored, (clipped < 0) | (clipped > tests), clipped != -1)
+        # Zero at a size of the curve: the cell was computed, and its classifier failed.
+        np.where(
+            scored,
+            (clipped < 0) | (clipped > tests),
+            (clipped != -1) & ~((clipped == 0) & mask[:, None]),
+        )
     )
     if tuned:
         chosen = [read(f"choice_{name}") for name in METRICS]

@@ -124,7 +124,7 @@ def strange(learner, **params):
 
 def test_blocks_fail_and_time_out_and_all_others_are_built(tmp_path):
     plan = strange("Hangs")
-    plan["learners"]["Raises"] = {"estimator": "estimators.Raises"}
+    plan["learners"]["LosesItsDisk"] = {"estimator": "estimators.LosesItsDisk"}
     with pytest.raises(FailedBlocksError) as caught:
         lcdb_builders.build(plan, tmp_path, workers=1, timeout=3, allow_import=True)
     assert caught.value.exit_code == 3
@@ -133,10 +133,10 @@ def test_blocks_fail_and_time_out_and_all_others_are_built(tmp_path):
     assert {name: c.status for name, c in curves.items()} == {
         "NMC": "complete",
         "Hangs": "timed_out",
-        "Raises": "failed",
+        "LosesItsDisk": "failed",
     }
     assert "no result within 3 s" in curves["Hangs"].reason
-    assert "three rows are too many" in curves["Raises"].reason
+    assert "three rows are too many" in curves["LosesItsDisk"].reason
     with h5py.File(tmp_path / "cubes" / "61.nc") as cube:
         assert sorted(cube["status"][:].reshape(-1).tolist()) == [1, 2, 3]
     assert leases(tmp_path) == []

@@ -4,6 +4,7 @@ import json
 import re
 import textwrap
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -273,10 +274,23 @@ def page_blocks():
     return re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
 
 
-def test_the_page_about_plans_shows_plans():
+def test_the_page_about_plans_shows_plans(tmp_path):
     first, *others = (tomllib.loads(text) for text in page_blocks())
-    assert len(others) == 3
+    assert len(others) == 4
+    (tmp_path / "mine.py").write_text(
+        "class MyClassifier:\n    def fit(self, X, y): return self\n    predict = fit\n"
+    )
     for content in (first, *others):
-        plan_learners(load_plan(content))
+        if "BOOST" in content["learners"]:
+            assert content["learners"].pop("BOOST")["estimator"] == "xgboost.XGBClassifier"
+            plan = replace(load_plan(content), folder=tmp_path)
+            learners = plan_learners(plan, allow_import=True)
+            assert learners["SCALED"].complete({})["svc__C"] == 1.0
+            curves = {u.learner: u for u in units(plan, expected()["61"], learners)}
+            assert curves["KNN5"].sizes[0] == 5 and curves["QDA"].rows_per_class == 2
+            assert curves["SCALED"].parameters["svc__C"] == 10.0
+            assert load_plan(plan.content).content == plan.content
+        else:
+            plan_learners(load_plan(content))
     defaults = load_plan({"datasets": [61, 11], "learners": first["learners"]})
     assert load_plan(first).content == defaults.content | {"title": first["title"], "seed": 2026}

@@ -144,5 +144,5 @@ def test_nearest_neighbours_lose_on_a_lattice():
 
 
 def test_scores_or_probabilities_are_needed():
-    with pytest.raises(TypeError, match="scores or p"):
+    with pytest.raises(TypeError, match="scores, p or label"):
         metrics.cell_scores(np.array([0]))

@@ -96,7 +96,7 @@ def test_draws_are_a_block_too(child, root):
 
 def test_an_exception_fails_the_block_and_not_the_child(child, root):
     pid = child.run("ready", {}).result
-    outcome = run(child, root, block_of(root, "Raises"))
+    outcome = run(child, root, block_of(root, "LosesItsDisk"))
     assert outcome.status == "failed"
     assert "n = 3" in outcome.reason
     assert "three rows are too many" in outcome.reason

@@ -58,6 +58,8 @@ class Unit:
         Canonical JSON of parameter, grid and tie rule; empty where `tuning` is ``"default"``.
     sizes
         Every n of the curve, ascending.
+    rows_per_class
+        How many rows each class that is drawn must have for a cell to be computed; 0 for any.
     """
 
     dataset: str
@@ -72,6 +74,7 @@ class Unit:
     tuning: str
     tuning_rule: str
     sizes: tuple[int, ...]
+    rows_per_class: int = 0
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -81,7 +84,8 @@ class Unit:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """Everything that the numbers of the unit depend on, as a JSON-able dict."""
-        return {
+        more = {"rows_per_class": self.rows_per_class} if self.rows_per_class else {}
+        return more | {
             "format_version": FORMAT_VERSION,
             "dataset_sha256": self.dataset_sha256,
             "seed": self.seed,

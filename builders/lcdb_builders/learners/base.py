@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from lcdb.errors import PlanError, did_you_mean
+from lcdb_builders.domain.lost import Lost, merge_lost
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
 
-__all__ = ["Learner", "Parameter", "Scores"]
+__all__ = ["Learner", "LossyScores", "Parameter", "Scores"]
 
 # Arrays of shape (sizes, repetitions) by variable name: the four metrics as float32, `n_clipped`
 # as int32, and for tuned units `choice_<metric>` and `choice_flag_<metric>` as int8.
 Scores = dict[str, np.ndarray]
+
+
+class LossyScores(dict[str, np.ndarray]):
+    """Scores of a block, and of its cells that lack values, why.
+
+    Parameters
+    ----------
+    scores
+        Arrays by variable.
+    lost
+        What is NaN for a reason.
+    """
+
+    def __init__(self, scores: Mapping[str, np.ndarray], lost: Iterable[Lost] = ()) -> None:
+        super().__init__(scores)
+        self.lost = merge_lost(lost)
 
 
 @dataclass(frozen=True)
@@ -63,6 +80,8 @@ class Learner(ABC):
     grid: ClassVar[tuple[float, ...]] = ()
     #: What the AUC ranks by: class log-odds of log scores, or probabilities.
     ranking: ClassVar[Literal["log_odds", "probability"]] = "log_odds"
+    #: Whether its classifier comes from elsewhere: labels are then its own, and it may fail.
+    foreign: ClassVar[bool] = False
 
     def complete(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters, defaults included, after checking the given ones."""

@@ -1,128 +1,75 @@
-"""Any scikit-learn classifier as a learner: named in a plan by its import path.
-
-Importing a class runs code. Only public modules of scikit-learn are imported unless the caller
-passes ``allow_import=True``, and `load_class` is the one place where a path becomes a class, so
-every way to a learner (plan, journal, downloaded cube) passes the check.
-"""
+"""Any classifier with scikit-learn's interface as a learner: named in a plan, not written here."""
 
 from __future__ import annotations
 
-import importlib
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, ClassVar
 
-from lcdb.errors import ImportRefusedError, LabelError, PlanError, did_you_mean
+from lcdb.errors import LabelError, PlanError, did_you_mean
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.streams import StreamKey, stream
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners.base import Learner, Parameter, Scores
+from lcdb_builders.learners.constructing import (
+    SEEDS,
+    STEPS,
+    THREADS,
+    accepted,
+    defaults_of,
+    is_plain,
+    quiet_names,
+    seed_nested,
+    step_names,
+)
+from lcdb_builders.learners.imported import FileFinder, file_of, load_class, source_of
 from lcdb_builders.reference.block import reference_block
 
-__all__ = ["GenericLearner", "load_class"]
-
-
-_NOT_PUBLIC = {"conftest", "externals", "tests"}
-
-
-def _is_public_sklearn(path: str) -> bool:
-    first, *rest = path.split(".")
-    private = any(part.startswith("_") or part in _NOT_PUBLIC for part in rest)
-    return first == "sklearn" and len(rest) >= 2 and not private
-
-
-def load_class(path: str, *, allow_import: bool) -> type:
-    """Return the classifier class of an import path.
-
-    Parameters
-    ----------
-    path
-        ``package.module.Class``.
-    allow_import
-        Allow packages other than scikit-learn.
-
-    Examples
-    --------
-    >>> load_class("sklearn.tree.DecisionTreeClassifier", allow_import=False).__name__
-    'DecisionTreeClassifier'
-    >>> load_class("os.path.join", allow_import=False)
-    Traceback (most recent call last):
-    ...
-    lcdb.errors.ImportRefusedError: the estimator 'os.path.join' is not a public class of \
-scikit-learn, and importing it would run code; if you trust it, say so with --allow-import \
-(allow_import=True)
-    """
-    trusted = _is_public_sklearn(path)
-    if not trusted and not allow_import:
-        msg = (
-            f"the estimator {path!r} is not a public class of scikit-learn, and importing it would "
-            "run code; if you trust it, say so with --allow-import (allow_import=True)"
-        )
-        raise ImportRefusedError(msg)
-    module_name, _, class_name = path.rpartition(".")
-    try:
-        module = importlib.import_module(module_name)
-    except (ImportError, ValueError) as error:
-        msg = f"the estimator {path!r} cannot be imported: {error}; expected package.module.Class"
-        raise PlanError(msg) from error
-    found = getattr(module, class_name, None)
-    if found is None:
-        hint = did_you_mean(class_name, [name for name in dir(module) if name[:1].isupper()])
-        msg = f"the estimator {path!r} does not exist: no {class_name!r} in {module_name}.{hint}"
-        raise PlanError(msg)
-    # A module of scikit-learn also holds what it imported from elsewhere.
-    foreign = trusted and not str(getattr(found, "__module__", "")).startswith("sklearn.")
-    if foreign or not isinstance(found, type) or not hasattr(found, "get_params"):
-        msg = f"the estimator {path!r} is not a scikit-learn classifier class"
-        raise PlanError(msg)
-    return found
-
-
-def _implementation(cls: type) -> str:
-    """Return what the numbers of a foreign class depend on: its package and scikit-learn."""
-    root = cls.__module__.split(".")[0]
-    named = {"sklearn": version("scikit-learn")}
-    if root not in named:
-        distributions = packages_distributions().get(root, [])
-        named[root] = version(distributions[0]) if distributions else "unknown"
-    return "generic-2," + ",".join(f"{name}-{named[name]}" for name in sorted(named))
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether JSON can hold a value."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return value is None or isinstance(value, bool | int | str)
+__all__ = ["GenericLearner"]
 
 
 class GenericLearner(Learner):
-    """A classifier with scikit-learn's interface, under a plan's own label.
+    """A classifier with scikit-learn's interface, or a pipeline, under a plan's own label.
 
     Parameters
     ----------
     name
         Label in plans and cubes.
     path
-        Import path of the class.
+        Import path of the class, ``file.py:Class``, or those of a pipeline's steps with `STEPS`
+        between them.
     allow_import
         Allow classes from elsewhere than scikit-learn.
+    files
+        Says where the file of a class is.
 
     Examples
     --------
     >>> knn = GenericLearner("KNN", "sklearn.neighbors.KNeighborsClassifier")
     >>> knn.complete({"n_neighbors": 3})["n_neighbors"]
     3
+    >>> path = "sklearn.preprocessing.StandardScaler | sklearn.neighbors.KNeighborsClassifier"
+    >>> GenericLearner("SKNN", path).complete({})["kneighborsclassifier__n_neighbors"]
+    5
     """
 
     parameters: ClassVar[Mapping[str, Parameter]] = {}
+    foreign: ClassVar[bool] = True
 
-    def __init__(self, name: str, path: str, *, allow_import: bool = False) -> None:
+    def __init__(
+        self, name: str, path: str, *, allow_import: bool = False, files: FileFinder = Path
+    ) -> None:
         self.name = name
         self.path = path
-        self.cls = load_class(path, allow_import=allow_import)
-        self.implementation = _implementation(self.cls)
+        paths = path.split(STEPS)
+        self.classes = [load_class(one, allow_import=allow_import, files=files) for one in paths]
+        self.files = {file_of(one): files(file_of(one)) for one in paths if file_of(one)}
+        self.prefixes = [f"{step}__" for step in step_names(paths)] if len(paths) > 1 else [""]
+        sources = {source_of(one, cls, files) for one, cls in zip(paths, self.classes, strict=True)}
+        named = sorted({*sources, f"scikit-learn-{version('scikit-learn')}"} - {""})
+        self.implementation = ",".join(["generic-3", *named])
         self._check_name()
 
     def _check_name(self) -> None:
@@ -130,60 +77,141 @@ class GenericLearner(Learner):
             msg = f"the label {self.name!r} of {self.path} may hold letters, digits, '_', '+', '.'"
             raise LabelError(msg)
 
+    @property
+    def _steps(self) -> list[tuple[str, type]]:
+        """Prefix of parameters and class of every step; of a single class the prefix is empty."""
+        return list(zip(self.prefixes, self.classes, strict=True))
+
+    # -- parameters ----------------------------------------------------------------------------
+
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Default parameters of the class."""
-        try:
-            return self.cls().get_params(deep=False)
-        except TypeError as error:
-            msg = f"learners.{self.name}: {self.path} cannot be made without arguments ({error})"
-            raise PlanError(msg) from error
+        """Default parameters of the classes."""
+        found: dict[str, Any] = {}
+        for prefix, cls in self._steps:
+            try:
+                listed = defaults_of(cls())
+            except TypeError as error:
+                msg = (
+                    f"learners.{self.name}: {cls.__name__} cannot be made without arguments "
+                    f"({error})"
+                )
+                raise PlanError(msg) from error
+            found |= {f"{prefix}{key}": value for key, value in listed.items()}
+        return found
 
     def complete(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the given parameters and all defaults that JSON can hold, after checking them."""
-        for key in params:
-            if key not in self.defaults:
-                hint = did_you_mean(key, self.defaults)
-                msg = f"learners.{self.name}.{key} is not a parameter of {self.path}.{hint}"
-                raise PlanError(msg)
-        self._refuse(params)
-        full = {key: value for key, value in self.defaults.items() if _is_plain(value)}
-        full |= dict(params)
-        from sklearn.base import is_classifier
+        """Return the given parameters and all defaults that JSON can hold, after checking them.
 
-        estimator = self.cls(**full)
-        if not is_classifier(estimator):
-            msg = f"learners.{self.name}.estimator is {self.path!r}; expected a classifier"
-            raise PlanError(msg)
-        self._check_values(estimator)
+        Seeds and threads have no defaults: they are set where they are not given.
+        """
+        self._check_names(params)
+        self._refuse(params)
+        full = {
+            key: value
+            for key, value in self.defaults.items()
+            if is_plain(value) and _own(key) not in (*SEEDS, *THREADS)
+        }
+        full |= dict(params)
+        self._check_classifier(self._make(full))
         return full
 
+    def _check_names(self, params: Mapping[str, Any]) -> None:
+        known: set[str] = set()
+        for prefix, cls in self._steps:
+            listed = [key.removeprefix(prefix) for key in self.defaults if key.startswith(prefix)]
+            names, others = accepted(cls, listed)
+            known |= {f"{prefix}{name}" for name in names}
+            if others:  # whether it knows them, its constructor must say
+                known |= {key for key in params if key.startswith(prefix)}
+        for key in params:
+            if key not in known:
+                hint = did_you_mean(key, known)
+                msg = f"learners.{self.name}.{key} is not a parameter of {self.path}.{hint}"
+                raise PlanError(msg)
+
     def _refuse(self, params: Mapping[str, Any]) -> None:
-        if params.get("n_jobs") not in (None, 1):
-            msg = (
-                f"learners.{self.name}.n_jobs is {params['n_jobs']!r}; expected 1: "
-                "the builder runs one process per core (use --workers)"
-            )
-            raise PlanError(msg)
-        if params.get("decision_function_shape") not in (None, "ovr"):
-            msg = (
-                f"learners.{self.name}.decision_function_shape is "
-                f"{params['decision_function_shape']!r}; expected 'ovr': one score per class"
-            )
+        for key, value in params.items():
+            if _own(key) in THREADS and value not in (None, 1):
+                msg = (
+                    f"learners.{self.name}.{key} is {value!r}; expected 1: "
+                    "the builder runs one process per core (use --workers)"
+                )
+                raise PlanError(msg)
+            if _own(key) == "decision_function_shape" and value not in (None, "ovr"):
+                msg = (
+                    f"learners.{self.name}.{key} is {value!r}; expected 'ovr': one score per class"
+                )
+                raise PlanError(msg)
+
+    def _check_classifier(self, estimator: Any) -> None:
+        from sklearn.base import is_classifier, is_regressor
+
+        last = self.classes[-1]
+        tagged = hasattr(estimator, "__sklearn_tags__")
+        if last.__module__.startswith("sklearn."):
+            right = is_classifier(estimator)
+        else:  # a class of one's own need not say what it is
+            right = hasattr(last, "predict") and not (tagged and is_regressor(estimator))
+        if not right:
+            msg = f"learners.{self.name}.estimator is {self.path!r}; expected a classifier"
             raise PlanError(msg)
 
-    def _check_values(self, estimator: Any) -> None:
-        # Classes from elsewhere inherit the check, but need not declare what it checks.
-        if not hasattr(estimator, "_parameter_constraints"):
-            return
+    # -- making one ----------------------------------------------------------------------------
+
+    def _make(self, params: Mapping[str, Any], seeds: Any = None) -> Any:
+        """Return the estimator, with its parameters checked by whatever checks them."""
+        made = []
+        for prefix, cls in self._steps:
+            own = {
+                key.removeprefix(prefix): value
+                for key, value in params.items()
+                if key.startswith(prefix)
+            }
+            made.append(self._make_step(cls, own, seeds))
+        if len(made) == 1:
+            estimator = made[0]
+        else:
+            from sklearn.pipeline import Pipeline
+
+            names = [prefix.removesuffix("__") for prefix in self.prefixes]
+            estimator = Pipeline(list(zip(names, made, strict=True)))
+        if seeds is not None:
+            seed_nested(estimator, seeds)
+        return estimator
+
+    def _make_step(self, cls: type, own: Mapping[str, Any], seeds: Any) -> Any:
+        names, _ = accepted(cls, self._listed(cls))
+        extra: dict[str, Any] = {}
+        if seeds is not None and all(own.get(name) is None for name in SEEDS):
+            extra |= {name: next(seeds) for name in [one for one in SEEDS if one in names][:1]}
+        if not cls.__module__.startswith("sklearn."):
+            threads = [name for name in THREADS if name in names]
+            if threads and all(own.get(name) is None for name in THREADS):
+                extra[threads[0]] = 1
+            extra |= quiet_names(names, own)
         try:
-            estimator._validate_params()
-        except ValueError as error:
+            estimator = cls(**{**own, **extra})
+            # Classes from elsewhere inherit the check, but need not declare what it checks.
+            if seeds is None and hasattr(estimator, "_parameter_constraints"):
+                estimator._validate_params()
+        except (TypeError, ValueError) as error:
             msg = f"learners.{self.name}: {error}"
             raise PlanError(msg) from error
+        except Exception as error:
+            if seeds is not None:
+                raise
+            msg = f"learners.{self.name}: {cls.__name__} says {type(error).__name__}: {error}"
+            raise PlanError(msg) from error
+        return estimator
+
+    def _listed(self, cls: type) -> list[str]:
+        place = self.classes.index(cls)
+        prefix = self.prefixes[place]
+        return [key.removeprefix(prefix) for key in self.defaults if key.startswith(prefix)]
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
-        """Return the unfitted estimator of one cell, its random state drawn from the cell's stream.
+        """Return the unfitted estimator of one cell, its seeds drawn from the cell's stream.
 
         Parameters
         ----------
@@ -194,19 +222,25 @@ class GenericLearner(Learner):
         **cell
             ``key``, ``n`` and ``repetition`` of the learner's random stream.
         """
-        chosen = dict(params)
-        seedless = "random_state" in self.defaults and chosen.get("random_state") is None
-        if seedless and cell:
-            chosen["random_state"] = random_state(cell["key"], cell["n"], cell["repetition"])
         from lcdb_builders.reference.generic import Generic
 
-        return Generic(self.cls(**chosen))
+        if not cell:
+            return Generic(self._make(params))
+        where = cell["key"], cell["n"], cell["repetition"]
+        return Generic(self._make(params, _seeds(*where)), seed=next(_seeds(*where, lane=1)))
 
     def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
         """Return the scores of a block by split: one fitted estimator per cell."""
         return reference_block(self, snapshot, block, splits)
 
 
-def random_state(key: StreamKey, n: int, repetition: int) -> int:
-    """Return 32 bits of a cell's stream, as scikit-learn takes seeds."""
-    return int(stream(key, n, repetition).random_raw()) >> 32
+def _own(key: str) -> str:
+    """Return the name of a parameter without that of its step."""
+    return key.rpartition("__")[2]
+
+
+def _seeds(key: StreamKey, n: int, repetition: int, lane: int = 0) -> Iterator[int]:
+    """Yield seeds of a cell's stream: of 31 bits, which every package takes."""
+    bits = stream(key, n, repetition, lane)
+    while True:
+        yield int(bits.random_raw()) >> 33

@@ -10,14 +10,17 @@ from __future__ import annotations
 import importlib
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 from lcdb.errors import LabelError, PlanError, did_you_mean
 from lcdb.schema import LEARNERS
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.learners.generic import GenericLearner
+from lcdb_builders.learners.imported import FileFinder, stored_name
+from lcdb_builders.storage import disk
 
-__all__ = ["GROUP", "for_unit", "get", "names"]
+__all__ = ["GROUP", "for_unit", "get", "keep_files", "names"]
 
 GROUP = "lcdb.learners"
 
@@ -77,7 +80,9 @@ def _registered(name: str, point: EntryPoint) -> Learner:
     return learner
 
 
-def get(name: str, estimator: str = "", *, allow_import: bool = False) -> Learner:
+def get(
+    name: str, estimator: str = "", *, allow_import: bool = False, files: FileFinder = Path
+) -> Learner:
     """Return the learner of a label.
 
     Parameters
@@ -90,6 +95,8 @@ def get(name: str, estimator: str = "", *, allow_import: bool = False) -> Learne
     allow_import
         Allow classes from elsewhere than scikit-learn. Importing one runs its code, so this must
         come from the user's own hand: never from a plan, a cube or anything else on disk.
+    files
+        Says where the file of a class is, for an estimator such as ``"mine.py:MyClassifier"``.
 
     Examples
     --------
@@ -109,7 +116,7 @@ def get(name: str, estimator: str = "", *, allow_import: bool = False) -> Learne
                 "give the class a label of its own"
             )
             raise PlanError(msg)
-        return GenericLearner(name, estimator, allow_import=allow_import)
+        return GenericLearner(name, estimator, allow_import=allow_import, files=files)
     if name in _FAMILIES:
         return _builtin(name)
     installed = _installed()
@@ -119,6 +126,31 @@ def get(name: str, estimator: str = "", *, allow_import: bool = False) -> Learne
     raise LabelError(msg)
 
 
-def for_unit(unit: Unit, *, allow_import: bool = False) -> Learner:
-    """Return the learner that computes a unit."""
-    return get(unit.learner, unit.estimator, allow_import=allow_import)
+def for_unit(unit: Unit, *, allow_import: bool = False, root: Path | str | None = None) -> Learner:
+    """Return the learner that computes a unit.
+
+    Parameters
+    ----------
+    unit
+        The unit.
+    allow_import
+        As `get` takes it.
+    root
+        The database directory, which keeps the files of classes.
+    """
+    folder = Path("." if root is None else root) / "estimators"
+
+    def stored(file: str) -> Path:
+        return folder / stored_name(file, unit.implementation)
+
+    return get(unit.learner, unit.estimator, allow_import=allow_import, files=stored)
+
+
+def keep_files(learner: Learner, root: Path) -> None:
+    """Put the files of a learner's classes into a database, for workers and for replays."""
+    if not isinstance(learner, GenericLearner) or not learner.files:
+        return
+    folder = disk.under(root, "estimators")
+    disk.make_folder(folder)
+    for file, path in learner.files.items():
+        disk.publish(folder / stored_name(file, learner.implementation), path.read_bytes())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import as_file, files
@@ -12,6 +12,7 @@ from typing import Any
 from lcdb import schema
 from lcdb.errors import DatasetError, LabelError, NotFoundError, PlanError, did_you_mean
 from lcdb_builders.domain.unit import DRAWS, canonical_json
+from lcdb_builders.learners.constructing import STEPS, step_names
 from lcdb_builders.planning.config import check, read_toml
 from lcdb_builders.planning.sizes import training_sizes
 from lcdb_builders.sources.catalog import expected
@@ -59,18 +60,44 @@ class DatasetSpec:
 
 @dataclass(frozen=True)
 class LearnerSpec:
-    """One learner of a plan: a registered name, or a scikit-learn class, and its parameters."""
+    """One learner of a plan: a registered name, or classes from elsewhere, and its parameters.
+
+    Parameters
+    ----------
+    name
+        Label in cubes.
+    estimator
+        Path of a class, or those of a pipeline's steps; empty for registered learners.
+    params
+        Parameters; of a pipeline's steps under ``step__parameter``.
+    tuning
+        What is tuned from what.
+    steps
+        A pipeline as the plan has it.
+    from_n
+        The first size; 0 for all that the plan has.
+    rows_per_class
+        How many rows each class drawn must have.
+    """
 
     name: str
     estimator: str
     params: Mapping[str, Any]
     tuning: Mapping[str, Any]
+    steps: tuple[Any, ...] = ()
+    from_n: int = 0
+    rows_per_class: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return what a plan file has in this place."""
         shown: dict[str, Any] = dict(self.params)
-        if self.estimator:
+        if self.steps:
+            shown = {"steps": [list(step) for step in self.steps]}
+        elif self.estimator:
             shown = {"estimator": self.estimator, "params": shown}
+        for key in ("from_n", "rows_per_class"):
+            if getattr(self, key):
+                shown[key] = getattr(self, key)
         return shown | ({"tuning": dict(self.tuning)} if self.tuning else {})
 
 
@@ -266,18 +293,62 @@ def _learners(entries: Any) -> tuple[LearnerSpec, ...]:
     return tuple(_learner(name, tables[name]) for name in schema.learner_order(set(tables)))
 
 
+# Keys of a learner's table that are no parameters.
+_KEYS = ("estimator", "steps", "params", "tuning", "from_n", "rows_per_class")
+
+
 def _learner(name: str, table: Mapping[str, Any]) -> LearnerSpec:
-    rest = {k: v for k, v in table.items() if k not in {"estimator", "params", "tuning"}}
-    estimator = table.get("estimator", "")
-    if estimator and rest:
+    rest = {k: v for k, v in table.items() if k not in _KEYS}
+    estimator, steps = table.get("estimator", ""), table.get("steps", [])
+    foreign = "steps" if steps else "estimator" if estimator else ""
+    if estimator and steps:
+        msg = f"learners.{name} has both estimator and steps; expected one of them"
+        raise PlanError(msg)
+    if foreign and rest:
         key = next(iter(rest))
-        msg = f"learners.{name}.{key} is not a key beside estimator; put it into params"
+        where = "the table of its step" if steps else "params"
+        msg = f"learners.{name}.{key} is not a key beside {foreign}; put it into {where}"
         raise PlanError(msg)
     if not estimator and "params" in table:
-        msg = f"learners.{name}.params needs an estimator; write its parameters without params"
+        what = "belongs into the tables of its steps" if steps else "needs an estimator"
+        msg = f"learners.{name}.params {what}; write its parameters without params"
         raise PlanError(msg)
-    if estimator and name in schema.LEARNERS:
+    if foreign and name in schema.LEARNERS:
         msg = f"learners.{name} is a built-in learner; an estimator needs a name of its own"
         raise PlanError(msg)
+    if "rows_per_class" in table and not foreign:
+        msg = f"learners.{name}.rows_per_class needs an estimator; built-in learners take any rows"
+        raise PlanError(msg)
     params = table.get("params", {}) if estimator else rest
-    return LearnerSpec(name, estimator, params, table.get("tuning", {}))
+    if steps:
+        estimator, params = _pipeline(name, steps)
+    return LearnerSpec(
+        name,
+        estimator,
+        params,
+        table.get("tuning", {}),
+        tuple(tuple(step) for step in steps),
+        table.get("from_n", 0),
+        table.get("rows_per_class", 0),
+    )
+
+
+def _pipeline(name: str, steps: Sequence[Sequence[Any]]) -> tuple[str, dict[str, Any]]:
+    """Return the path that names all steps, and parameters under their steps' names."""
+    pairs = []
+    for place, step in enumerate(steps):
+        path, params, *more = [*step, {}, {}][: max(2, len(step))]
+        if not isinstance(path, str) or not isinstance(params, Mapping) or more:
+            msg = (
+                f"learners.{name}.steps[{place}] is {list(step)!r}; expected a path and a table of "
+                'parameters, such as ["sklearn.svm.SVC", { C = 10.0 }]'
+            )
+            raise PlanError(msg)
+        pairs.append((path, params))
+    names = step_names(path for path, _ in pairs) if len(pairs) > 1 else [""]
+    flat = {
+        f"{own}__{key}" if own else key: value
+        for own, (_, params) in zip(names, pairs, strict=True)
+        for key, value in params.items()
+    }
+    return STEPS.join(path for path, _ in pairs), flat

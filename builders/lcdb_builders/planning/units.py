@@ -37,7 +37,12 @@ def plan_learners(plan: Plan, *, allow_import: bool = False) -> dict[str, Learne
 
     found = {}
     for spec in plan.learners:
-        learner = registry.get(spec.name, spec.estimator, allow_import=allow_import)
+        learner = registry.get(
+            spec.name,
+            spec.estimator,
+            allow_import=allow_import,
+            files=lambda file: plan.folder / file,
+        )
         learner.complete(spec.params)
         _tuning_rule(plan, spec, learner)
         found[spec.name] = learner
@@ -84,14 +89,17 @@ def units(plan: Plan, dataset: Subject, learners: Mapping[str, Learner]) -> list
             estimator=spec.estimator,
             params=canonical_json(learner.complete(spec.params)),
             implementation=learner.implementation,
+            sizes=tuple(n for n in sizes if n >= spec.from_n),
+            rows_per_class=spec.rows_per_class,
         )
         rule = _tuning_rule(plan, spec, learner) if "tuned" in plan.tunings else ""
         for sampling, split in wheres:
             here = replace(plain, sampling=sampling, split=split)
-            if "default" in plan.tunings:
+            if "default" in plan.tunings and here.sizes:
                 found.append(here)
-            if rule and tuned:
-                found.append(replace(here, tuning="tuned", tuning_rule=rule, sizes=tuned))
+            own = tuple(n for n in tuned if n >= spec.from_n)
+            if rule and own:
+                found.append(replace(here, tuning="tuned", tuning_rule=rule, sizes=own))
     return found
 
 
@@ -111,7 +119,7 @@ def _tuning_rule(plan: Plan, spec: LearnerSpec, learner: Learner) -> str:
     values = grid_values(rule or {"values": learner.grid}, where)
     declared = learner.parameters.get(parameter)
     if declared is None:
-        learner.complete({parameter: values[0]})
+        learner.complete({**spec.params, parameter: values[0]})
     else:
         values = [declared.check(spec.name, f"tuning ({parameter})", value) for value in values]
     return canonical_json({"parameter": parameter, "grid": values, "tie": plan.tie})

@@ -11,17 +11,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from lcdb.schema import METRICS, VARIABLES
+from lcdb_builders.domain.lost import Lost
 from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block, Unit
-from lcdb_builders.learners.base import Learner, Scores
-from lcdb_builders.reference.cell import fit_cell, score_cell, training_rows
+from lcdb_builders.learners.base import Learner, LossyScores, Scores
+from lcdb_builders.reference.cell import LostCellError, answer_cell, fit_cell, training_rows
+from lcdb_builders.reference.isolation import scratch_folder
 from lcdb_builders.reference.tuning import tuned_cell
 from lcdb_builders.threads import one_thread
 
 __all__ = ["draws_block", "draws_by_split", "reference_block"]
 
-# By split, what a cell adds to each variable.
+# What a cell without any value says: that it was computed.
+_NOTHING = {"n_clipped": 0.0}
+
+# By split, what a cell adds to each variable; and, where it lacks values, why.
 CellValues = dict[str, dict[str, float]]
 
 
@@ -41,14 +46,22 @@ def default_cell(
     draws: Mapping[str, Draws],
     n: int,
     repetition: int,
-) -> CellValues:
-    """Return the scores of one fit by split."""
+) -> tuple[CellValues, dict[str, str]]:
+    """Return the scores of one fit by split, and by split why there are not all."""
     rows = training_rows(next(iter(draws.values())), n, repetition)
     estimator = fit_cell(learner, snapshot, unit, rows, n, repetition)
-    tests = {split: found.test(n, repetition) for split, found in draws.items()}
-    return {
-        split: vars(score_cell(learner, estimator, snapshot, test)) for split, test in tests.items()
-    }
+    values: CellValues = {}
+    reasons: dict[str, str] = {}
+    for split, drawn in draws.items():
+        try:
+            answers = answer_cell(learner, estimator, snapshot, drawn.test(n, repetition))
+        except LostCellError as error:
+            reasons[split] = error.reason
+            continue
+        values[split] = vars(answers.metrics)
+        if answers.why:
+            reasons[split] = answers.why
+    return values, reasons
 
 
 def _empty_scores(block: Block) -> Scores:
@@ -77,14 +90,21 @@ def reference_block(
     """
     draws = draws_by_split(snapshot, block, splits)
     score = tuned_cell if block.unit.tuning == "tuned" else default_cell
-    result = {split: _empty_scores(block) for split in splits}
-    for i, n in enumerate(block.sizes):
-        for j, repetition in enumerate(block.repetitions):
-            cell = score(learner, snapshot, block.unit, draws, n, repetition)
-            for split, scores in result.items():
-                for name, values in scores.items():
-                    values[i, j] = cell[split][name]
-    return result
+    result: dict[str, Scores] = {split: _empty_scores(block) for split in splits}
+    lost: dict[str, list[Lost]] = {split: [] for split in splits}
+    with scratch_folder():
+        for i, n in enumerate(block.sizes):
+            for j, repetition in enumerate(block.repetitions):
+                try:
+                    cell, why = score(learner, snapshot, block.unit, draws, n, repetition)
+                except LostCellError as error:
+                    cell, why = {}, dict.fromkeys(splits, error.reason)
+                for split in splits:
+                    for name, value in cell.get(split, _NOTHING).items():
+                        result[split][name][i, j] = value
+                    if split in why:
+                        lost[split].append(Lost(why[split], 1, n, n, split in cell))
+    return {split: LossyScores(result[split], lost[split]) for split in splits}
 
 
 def draws_block(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:

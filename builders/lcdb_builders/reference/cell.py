@@ -23,6 +23,7 @@ from lcdb_builders.reference.onevsrest import OneVsRest, log_sigmoid
 
 __all__ = [
     "Answers",
+    "LostCellError",
     "answer_cell",
     "fit_cell",
     "learner_key",
@@ -30,6 +31,32 @@ __all__ = [
     "training_rows",
     "weighted_rows",
 ]
+
+
+# Not the classifier's fault: the block fails, and may be tried again.
+_SURROUNDINGS = (MemoryError, OSError, ImportError)
+ONLY_LABELS = "the classifier has neither predict_proba nor decision_function"
+
+
+class LostCellError(CellError):
+    """A classifier from elsewhere failed in one cell, which then has no value.
+
+    Parameters
+    ----------
+    message
+        Names the cell.
+    reason
+        Does not.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:300]
 
 
 def weighted_rows(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -84,12 +111,27 @@ def fit_cell(
     """
     chosen = unit.parameters if params is None else params
     where = {"key": learner_key(unit), "n": n, "repetition": repetition}
+    cell = f"at n = {n}, repetition {repetition}"
+    if unit.rows_per_class:
+        _check_rows_per_class(unit, snapshot.y[rows], cell)
     estimator = learner.estimator(snapshot, chosen, **where)
     try:
         return estimator.fit(snapshot.X[rows], snapshot.y[rows])
     except Exception as error:
-        msg = f"{unit.label}: fitting failed at n = {n}, repetition {repetition}: {error}"
+        msg = f"{unit.label}: fitting failed {cell}: {error}"
+        if learner.foreign and not isinstance(error, _SURROUNDINGS):
+            raise LostCellError(msg, _reason(error)) from error
         raise CellError(msg) from error
+
+
+def _check_rows_per_class(unit: Unit, labels: np.ndarray, cell: str) -> None:
+    """Raise where a class has fewer rows than the plan asks for; one class alone needs none."""
+    counts = np.bincount(labels)
+    counts = counts[counts > 0]
+    if len(counts) > 1 and counts.min() < unit.rows_per_class:
+        asked = f"the plan asks for {unit.rows_per_class} rows of each class that is drawn"
+        msg = f"{unit.label}: not fitted {cell}: {asked}"
+        raise LostCellError(msg, asked)
 
 
 def _by_code(values: np.ndarray, classes: np.ndarray, count: int, absent: float) -> np.ndarray:
@@ -116,6 +158,10 @@ class Answers(NamedTuple):
         What the AUC ranks by where there are scores.
     decisions
         Decision values of one class against the rest, where there are more than two classes.
+    label
+        Class codes that the classifier predicts by a rule of its own; None for the largest score.
+    why
+        Why there are labels alone, where that is so.
     """
 
     y: np.ndarray
@@ -123,6 +169,8 @@ class Answers(NamedTuple):
     p: np.ndarray | None
     ranking: Literal["log_odds", "probability"]
     decisions: np.ndarray | None = None
+    label: np.ndarray | None = None
+    why: str = ""
 
     @property
     def metrics(self) -> CellScores:
@@ -133,32 +181,57 @@ class Answers(NamedTuple):
             p=self.p,
             ranking=self.ranking,
             decisions=self.decisions,
+            label=self.label,
         )
 
 
 def answer_cell(learner: Learner, estimator: Any, snapshot: Snapshot, rows: np.ndarray) -> Answers:
     """Return what a fitted estimator says of test rows."""
-    X, y, classes = snapshot.X[rows], snapshot.y[rows], estimator.classes_
+    X, y = snapshot.X[rows], snapshot.y[rows]
+    if not learner.foreign:
+        return _scored(learner, estimator, X, y, snapshot.classes)
+    try:
+        label = estimator.predict(X)
+    except _SURROUNDINGS:
+        raise
+    except Exception as error:
+        reason = _reason(error)
+        msg = f"{learner.name}: predicting failed: {reason}"
+        raise LostCellError(msg, reason) from error
+    only_labels = Answers(y, None, None, learner.ranking, label, ONLY_LABELS)
+    if not hasattr(estimator, "log_scores") and not hasattr(estimator, "predict_proba"):
+        return only_labels
+    try:
+        scored = _scored(learner, estimator, X, y, snapshot.classes)
+    except _SURROUNDINGS:
+        raise
+    except Exception as error:
+        return only_labels._replace(why=_reason(error))
+    return scored._replace(label=label)
+
+
+def _scored(learner: Learner, estimator: Any, X: np.ndarray, y: np.ndarray, count: int) -> Answers:
+    """Return answers with log scores or probabilities, by class code."""
+    classes = estimator.classes_
     by_scores = hasattr(estimator, "log_scores")
     decisions = estimator.decisions(X) if isinstance(estimator, OneVsRest) else None
     if decisions is not None:
-        found = log_sigmoid(decisions)
+        values = log_sigmoid(decisions)
     else:
-        found = estimator.log_scores(X) if by_scores else estimator.predict_proba(X)
-    if found.shape != (len(rows), len(classes)) or not np.isfinite(found.max(axis=1)).all():
+        values = estimator.log_scores(X) if by_scores else estimator.predict_proba(X)
+    if values.shape != (len(y), len(classes)) or not np.isfinite(values.max(axis=1)).all():
         kind = "log_scores" if by_scores else "predict_proba"
         msg = (
-            f"{learner.name}: {kind} returned an array of shape {found.shape}, or values that are "
-            f"not finite; expected a number for each of {len(rows)} rows and {len(classes)} classes"
+            f"{learner.name}: {kind} returned an array of shape {values.shape}, or values that are "
+            f"not finite; expected a number for each of {len(y)} rows and {len(classes)} classes"
         )
         raise CellError(msg)
     if by_scores:
-        scores = _by_code(found, classes, snapshot.classes, -np.inf)
+        scores = _by_code(values, classes, count, -np.inf)
         if decisions is not None:
-            many = snapshot.classes > 2
-            decisions = _by_code(decisions, classes, snapshot.classes, -np.inf) if many else None
+            decisions = _by_code(decisions, classes, count, -np.inf) if count > 2 else None
         return Answers(y, scores, None, learner.ranking, decisions)
-    return Answers(y, None, _by_code(found, classes, snapshot.classes, 0.0), learner.ranking)
+    return Answers(y, None, _by_code(values, classes, count, 0.0), learner.ranking)
 
 
 def score_cell(

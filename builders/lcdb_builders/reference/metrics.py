@@ -28,6 +28,7 @@ __all__ = [
     "odds",
     "one_vs_rest_auc",
     "rounded",
+    "share_correct",
     "softmax",
 ]
 
@@ -186,7 +187,12 @@ def labels(scores: np.ndarray) -> np.ndarray:
 
 def accuracy(scores: np.ndarray, y: np.ndarray) -> float:
     """Return the share of rows whose label (`labels`) is their class."""
-    return int(np.count_nonzero(labels(scores) == y)) / len(y)
+    return share_correct(labels(scores), y)
+
+
+def share_correct(label: np.ndarray, y: np.ndarray) -> float:
+    """Return the share of rows whose predicted class code is right."""
+    return int(np.count_nonzero(label == y)) / len(y)
 
 
 def brier(p: np.ndarray, y: np.ndarray) -> float:
@@ -219,6 +225,7 @@ def cell_scores(
     p: np.ndarray | None = None,
     ranking: Literal["log_odds", "probability"] = "log_odds",
     decisions: np.ndarray | None = None,
+    label: np.ndarray | None = None,
 ) -> CellScores:
     """Return the metrics of one cell.
 
@@ -236,6 +243,9 @@ def cell_scores(
         (T, K) what rows are labelled by in the place of scores, in the same order: decision values
         of more than two classes. Their scores, ln of a sigmoid, are all but equal where they are
         large.
+    label
+        (T,) codes that a classifier predicts by a rule of its own; the class of the largest score
+        if None. With labels alone all metrics but the accuracy are NaN.
 
     Examples
     --------
@@ -243,11 +253,17 @@ def cell_scores(
     >>> cell = cell_scores(np.array([0, 1, 1]), p=p)
     >>> round(cell.accuracy, 4), cell.auc, round(cell.brier, 4), cell.n_clipped
     (0.6667, 1.0, 0.23, 0)
+    >>> cell_scores(np.array([0, 1, 1]), label=np.array([0, 1, 0])).brier
+    nan
     """
-    if p is None:
-        if scores is None:
-            msg = "cell_scores needs scores or p"
+    if p is None and scores is None:
+        if label is None:
+            msg = "cell_scores needs scores, p or label"
             raise TypeError(msg)
+        nothing = float("nan")
+        return CellScores(share_correct(label, y), nothing, nothing, nothing, 0)
+    if p is None:
+        assert scores is not None
         p = softmax(scores)
     ranked_by = odds(p)
     if scores is not None and ranking == "log_odds":
@@ -255,5 +271,6 @@ def cell_scores(
     labelled_by = p if scores is None else scores
     if decisions is not None:
         labelled_by = decisions
+    correct = accuracy(labelled_by, y) if label is None else share_correct(label, y)
     loss, n_clipped = cross_entropy(p, y)
-    return CellScores(accuracy(labelled_by, y), auc(ranked_by, y), brier(p, y), loss, n_clipped)
+    return CellScores(correct, auc(ranked_by, y), brier(p, y), loss, n_clipped)

@@ -24,7 +24,13 @@ from lcdb_builders.domain.unit import DRAWS, Block, Unit
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.reference.agreement import allowed, score_tolerance
-from lcdb_builders.reference.cell import Answers, answer_cell, fit_cell, training_rows
+from lcdb_builders.reference.cell import (
+    Answers,
+    LostCellError,
+    answer_cell,
+    fit_cell,
+    training_rows,
+)
 from lcdb_builders.reference.replayed import SCORES, Replay
 from lcdb_builders.reference.tuning import TuningRule, choices
 from lcdb_builders.sources import obtain
@@ -187,14 +193,17 @@ class _Replayer:
         key = self.database.resolve(dataset)
         unit = self.unit(key, labels)
         self._check_place(key, unit, n, repetition)
-        learner = registry.for_unit(unit, allow_import=self.allow_import)
+        learner = registry.for_unit(unit, allow_import=self.allow_import, root=self.root)
         snapshot = self.snapshot(key, unit)
         draws = unit.draws(snapshot.rows)
         rows, test = training_rows(draws, n, repetition), draws.test(n, repetition)
-        models = _models(learner, snapshot, unit, rows, n, repetition)
-        answers = {
-            name: answer_cell(learner, model, snapshot, test) for name, model in models.items()
-        }
+        try:
+            models = _models(learner, snapshot, unit, rows, n, repetition)
+            answers = {
+                name: answer_cell(learner, model, snapshot, test) for name, model in models.items()
+            }
+        except LostCellError:
+            models, answers = {}, {}  # as in the build: a cell without a value
         block = Block(unit, (n,), repetition, repetition + 1)
         scores = learner.block(snapshot, block, (unit.split,))[unit.split]
         recomputed = {name: values[0, 0] for name, values in scores.items()}
@@ -270,9 +279,13 @@ def _source(name: str) -> str:
 
 
 def _reference(answers: Mapping[str, Answers]) -> dict[str, float]:
+    if not answers:
+        return dict.fromkeys(METRICS, float("nan")) | {"n_clipped": 0.0}
     return {name: getattr(answers[_source(name)].metrics, name) for name in SCORES}
 
 
 def _tolerances(unit: Unit, answers: Mapping[str, Answers]) -> dict[str, float]:
+    if not answers:
+        return dict.fromkeys(SCORES, 0.0)
     tolerance = score_tolerance(unit.learner, unit.parameters)
     return {name: allowed(answers[_source(name)], tolerance)[name] for name in SCORES}

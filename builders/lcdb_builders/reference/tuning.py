@@ -21,7 +21,14 @@ from lcdb_builders.domain.unit import Unit
 from lcdb_builders.kernels.core.holdout import EQUAL
 from lcdb_builders.kernels.core.rng import permute_head
 from lcdb_builders.learners.base import Learner
-from lcdb_builders.reference.cell import fit_cell, score_cell, training_rows, weighted_rows
+from lcdb_builders.reference.cell import (
+    LostCellError,
+    answer_cell,
+    fit_cell,
+    score_cell,
+    training_rows,
+    weighted_rows,
+)
 
 __all__ = ["TuningRule", "choices", "tuned_cell", "validation_key", "validation_rows"]
 
@@ -131,7 +138,7 @@ def choices(
     rule, default = TuningRule.of(unit), unit.parameters
     fit, held_out = validation_rows(draws, unit, n, repetition)
     scores = {name: np.full(len(rule.grid), np.nan) for name in METRICS}
-    flag = CHOSEN
+    flag, failed = CHOSEN, np.zeros(len(rule.grid), bool)
     if len(set(snapshot.y[fit].tolist())) < 2 or not len(held_out):
         flag = ONE_CLASS_FIT  # every grid value gives the same constant predictor
     else:
@@ -139,12 +146,20 @@ def choices(
             flag = ONE_CLASS_VALIDATION
         for index, value in enumerate(rule.grid):
             params = {**default, rule.parameter: value}
-            estimator = fit_cell(learner, snapshot, unit, fit, n, repetition, params)
-            found = vars(score_cell(learner, estimator, snapshot, held_out))
+            try:
+                estimator = fit_cell(learner, snapshot, unit, fit, n, repetition, params)
+                metrics = vars(score_cell(learner, estimator, snapshot, held_out))
+            except LostCellError as error:
+                failed[index] = True
+                if failed.all():
+                    raise LostCellError(str(error), error.reason) from error
+                continue
             for name, values in scores.items():
-                values[index] = found[name]
+                values[index] = metrics[name]
     chosen = {}
     for name, values in scores.items():
+        if failed.any() and np.isnan(values).all():
+            values[~failed] = 0.0  # as good as each other, but better than what failed
         index, tied = rule.choose(
             values, METRICS[name].direction, default.get(rule.parameter, rule.grid[0])
         )
@@ -159,21 +174,34 @@ def tuned_cell(
     draws: Mapping[str, Draws],
     n: int,
     repetition: int,
-) -> dict[str, dict[str, float]]:
-    """Return scores and choices of one tuned cell by split: each metric by its own choice."""
+) -> tuple[dict[str, dict[str, float]], dict[str, str]]:
+    """Return scores and choices of one tuned cell by split: each metric by its own choice.
+
+    And by split why there are not all of them, where that is so.
+    """
     shared = next(iter(draws.values()))
     chosen_by = choices(learner, snapshot, unit, shared, n, repetition)
     rule, rows = TuningRule.of(unit), training_rows(shared, n, repetition)
     result: dict[str, dict[str, float]] = {split: {} for split in draws}
+    reasons: dict[str, str] = {}
+    lost: set[str] = set()
     for index in sorted({index for index, _ in chosen_by.values()}):
         params = {**unit.parameters, rule.parameter: rule.grid[index]}
         estimator = fit_cell(learner, snapshot, unit, rows, n, repetition, params)
-        for split, found in draws.items():
-            scores = vars(score_cell(learner, estimator, snapshot, found.test(n, repetition)))
+        for split, drawn in draws.items():
+            try:
+                answers = answer_cell(learner, estimator, snapshot, drawn.test(n, repetition))
+            except LostCellError as error:
+                reasons[split] = error.reason
+                lost.add(split)
+                continue
+            if answers.why:
+                reasons.setdefault(split, answers.why)
+            scores = vars(answers.metrics)
             for name, (chosen, flag) in chosen_by.items():
                 if chosen == index:
                     own = {name: scores[name], f"choice_{name}": chosen}
                     result[split] |= own | {f"choice_flag_{name}": flag}
             if chosen_by["cross_entropy"][0] == index:
                 result[split]["n_clipped"] = scores["n_clipped"]
-    return result
+    return {split: values for split, values in result.items() if split not in lost}, reasons

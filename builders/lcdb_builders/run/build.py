@@ -17,6 +17,7 @@ from lcdb_builders.domain.part import AnyUnit
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Unit, digest
 from lcdb_builders.learners.base import Learner
+from lcdb_builders.learners.registry import keep_files
 from lcdb_builders.planning.cost import block_lengths, stretch
 from lcdb_builders.planning.plan import DatasetSpec, Plan, load_plan
 from lcdb_builders.planning.units import Subject, plan_learners, units
@@ -208,9 +209,14 @@ def build(
         _get_snapshots(work, offline)
         with stop.deferred():
             journal = Journal(work.root)
-            with journal.claim(unit for found in work.units.values() for unit in found) as claims:
+            every = [unit for found in work.units.values() for unit in found]
+            for name, curves in Counter(map(_learner_of, journal.outdated(every))).items():
+                told.tell(f"the source of {name} has changed: its {curves} curves are made anew")
+            with journal.claim(every) as claims:
                 for snapshot in work.snapshots.values():
                     snapshots.save(snapshot, work.root / "snapshots")
+                for learner in work.learners.values():
+                    keep_files(learner, work.root)
                 jobs, costs = _prepare(work, journal, retry_failed)
                 builder = Builder(work, journal, costs, stop, told, claims)
                 with builder.packer:
@@ -220,6 +226,10 @@ def build(
                         with open_pool(workers, scheduler, slurm) as pool:
                             builder.compute(jobs, pool)
                     return builder.pack()
+
+
+def _learner_of(unit: AnyUnit) -> str:
+    return unit.at("learner")
 
 
 def _checked(
@@ -393,7 +403,25 @@ class Builder:
         )
         if failures:
             raise _failed(report, self.work.root)
+        self._look_for_values(report)
         return report
+
+    def _look_for_values(self, report: Report) -> None:
+        """Raise where a curve was computed and has no value; tell of those that lack some."""
+        chosen = {unit.label for units in self.work.chosen.values() for unit in units}
+        statuses = {
+            label: status
+            for cube in report.cubes.values()
+            for label, status in cube.statuses.items()
+            if label in chosen
+        }
+        told = f"'lcdb status {self.work.root}' says why"
+        empty = [label for label, status in statuses.items() if status == "failed"]
+        if empty:
+            msg = f"{len(empty)} curves have no value in any cell, the first {empty[0]}; {told}"
+            raise FailedBlocksError(msg)
+        if partial := sum(status == "partial" for status in statuses.values()):
+            self.told.tell(f"{partial} curves lack values in some cells; {told}")
 
     def _check_stop(self) -> None:
         if self.stop():

@@ -21,6 +21,7 @@ from lcdb.errors import (
     ImportRefusedError,
     LCDBError,
     NotFoundError,
+    StaleError,
     StorageError,
 )
 from lcdb_builders.kernels.core.store import CacheRefusedError
@@ -30,7 +31,14 @@ __all__ = ["main"]
 
 PR_SET_PDEATHSIG = 1
 # What no other block would escape either: the build ends, and the block has not failed.
-SURROUNDINGS = (StorageError, DeterminismError, ImportRefusedError, NotFoundError, DamagedError)
+SURROUNDINGS = (
+    StorageError,
+    DeterminismError,
+    ImportRefusedError,
+    NotFoundError,
+    DamagedError,
+    StaleError,
+)
 # A disk that is full is nobody's fault, wherever it shows: in a folder of compiled code, say.
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 

@@ -115,12 +115,13 @@ class Overview:
         return {status: count[status] for status in STATUSES}
 
     def reasons(self) -> list[tuple[str, str, str]]:
-        """Return label, status and reason of the curves and parts that failed or timed out."""
+        """Return label, status and reason of what failed, timed out or lacks values."""
         every = [
             *((curve.unit.label, curve.status, curve.reason) for curve in self.curves),
             *((found.part.label, found.status, found.reason) for found in self.parts),
         ]
-        return [entry for entry in every if entry[1] in {"failed", "timed_out"}]
+        untold = {"complete", "not_built"}
+        return [entry for entry in every if entry[2] and entry[1] not in untold]
 
 
 def overview(root: str | os.PathLike[str]) -> Overview:
@@ -178,8 +179,8 @@ def _entry(root: Path, dataset: str) -> Entry | None:
 
 def _curve(journal: Journal, unit: Unit, held: Slice | None, repetitions: int) -> Curve:
     """Return the status of a unit from the cube, its blocks and its failures."""
-    if held is not None and held.status == "complete":
-        return Curve(unit, held.status)
+    if held is not None and held.is_whole(repetitions):
+        return Curve(unit, held.status, held.reason)
     failures = journal.failures(unit)
     if failures:
         worst = next((f for f in failures if f.status == "failed"), failures[0])

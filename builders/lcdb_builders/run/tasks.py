@@ -8,13 +8,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from lcdb.errors import NotFoundError
+from lcdb.errors import NotFoundError, StaleError
 from lcdb.schema import EXPERIMENTS
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.part import Part, piece
 from lcdb_builders.domain.snapshot import Snapshot
-from lcdb_builders.domain.unit import Block
+from lcdb_builders.domain.unit import Block, Unit
 from lcdb_builders.experiments.protocol import maker_of, trials_of
+from lcdb_builders.learners.base import Learner
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.naming import describe, described
@@ -84,11 +85,23 @@ def compute(
     if unit.is_draws:
         found = draws_block(snapshot, here, splits)
     else:
-        learner = registry.for_unit(unit, allow_import=allow_import)
+        learner = registry.for_unit(unit, allow_import=allow_import, root=root)
+        _check_source(learner, unit)
         found = learner.block(snapshot, here, tuple(splits))
     for split in splits:
         outcomes[journal.publish(here.with_split(split), found[split], environment())] += 1
     return outcomes
+
+
+def _check_source(learner: Learner, unit: Unit) -> None:
+    """Raise where a class from elsewhere is not the one that the build was started with."""
+    if learner.foreign and learner.implementation != unit.implementation:
+        msg = (
+            f"{unit.learner} is {learner.implementation} on {environment()['host']}, and "
+            f"{unit.implementation} where the build was started; expected the same source and "
+            "versions on all workers: restart those that were started before it changed"
+        )
+        raise StaleError(msg)
 
 
 def pack(
@@ -142,7 +155,7 @@ def prepare(root: str, block: Mapping[str, Any], splits: Sequence[str], allow_im
         return
     if unit.is_draws:
         return
-    registry.for_unit(unit, allow_import=allow_import)
+    registry.for_unit(unit, allow_import=allow_import, root=root)
     if unit.implementation.startswith("kernel-"):
         make_ready(kinds_of([(unit, splits)]))
     else:

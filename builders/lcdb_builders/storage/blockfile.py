@@ -11,13 +11,14 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lcdb.errors import DamagedError, SchemaError
+from lcdb_builders.domain.lost import Lost, merge_lost
 from lcdb_builders.domain.unit import Block, canonical_json
 from lcdb_builders.storage.cube import computed, inner_shape, unit_variables
 from lcdb_builders.storage.environment import Environment, same_kind
@@ -79,8 +80,21 @@ def scores_digest(scores: Mapping[str, np.ndarray]) -> str:
     return digest.hexdigest()
 
 
-def encode_block(block: Block, scores: Mapping[str, np.ndarray], environment: Environment) -> bytes:
-    """Return the bytes of a block file; `scores` must be canonical."""
+def encode_block(
+    block: Block,
+    scores: Mapping[str, np.ndarray],
+    environment: Environment,
+    lost: Iterable[Lost] = (),
+) -> bytes:
+    """Return the bytes of a block file.
+
+    Parameters
+    ----------
+    block, scores, environment
+        What was computed where; the scores must be canonical.
+    lost
+        Why cells lack values.
+    """
     packed = {name: _pack(array) for name, array in scores.items()}
     header = {
         "block": block.key,
@@ -96,11 +110,31 @@ def encode_block(block: Block, scores: Mapping[str, np.ndarray], environment: En
             for name, data in packed.items()
         ],
     }
+    if missing := _all_lost(block, scores, lost):
+        header["lost"] = [one.as_json() for one in missing]
     body = [canonical_json(header).encode(), b"\n", *packed.values()]
     digest = hashlib.sha256()
     for piece in body:
         digest.update(piece)
     return b"".join([MAGIC, digest.hexdigest().encode(), b"\n", *body])
+
+
+def _all_lost(
+    block: Block, scores: Mapping[str, np.ndarray], lost: Iterable[Lost]
+) -> tuple[Lost, ...]:
+    """Return why cells lack values, also those of which nobody said it (they were salvaged)."""
+    if not getattr(block.unit, "estimator", ""):
+        return ()
+    missing = list(merge_lost(lost))
+    labelled = ~np.isnan(scores["accuracy"])
+    scored = ~np.isnan(scores["brier"])
+    for accuracy, cells in ((False, ~labelled), (True, labelled & ~scored)):
+        told = sum(one.cells for one in missing if one.accuracy == accuracy)
+        if untold := int(cells.sum()) - told:
+            sizes = [n for n, row in zip(block.sizes, cells, strict=True) if row.any()]
+            why = "the reason was not kept"
+            missing.append(Lost(why, untold, sizes[0], sizes[-1], accuracy))
+    return tuple(missing)
 
 
 def _pack(array: np.ndarray) -> bytes:
@@ -169,6 +203,11 @@ class BlockFile:
     def environment(self) -> Environment:
         """What computed the block."""
         return self.header["environment"]
+
+    @property
+    def lost(self) -> tuple[Lost, ...]:
+        """Why cells of the block lack values."""
+        return tuple(Lost.from_json(record) for record in self.header.get("lost", ()))
 
     @property
     def digest(self) -> str:

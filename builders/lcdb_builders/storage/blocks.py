@@ -219,7 +219,7 @@ class Blocks:
                 disk.unlink(path)
                 continue
             except FileNotFoundError:
-                data = data or encode_block(block, mine, environment)
+                data = data or encode_block(block, mine, environment, getattr(scores, "lost", ()))
                 if not disk.publish(path, data):
                     continue
                 outcome = "new"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from lcdb.errors import PlanError
 from lcdb_builders.domain.part import AnyUnit, Part
+from lcdb_builders.domain.unit import Unit
 from lcdb_builders.storage.naming import describe, unit_place
 from lcdb_builders.storage.parts import with_most_trials
 
-__all__ = ["contradiction", "merge_units"]
+__all__ = ["contradiction", "merge_units", "outdated"]
 
 # Keys of a description by attribute, in the order in which they are told where several differ.
 _ATTRIBUTES = {
@@ -20,6 +22,7 @@ _ATTRIBUTES = {
     "params": "params",
     "tuning_rule": "tuning_rule",
     "sizes": "sizes",
+    "rows_per_class": "rows_per_class",
     "length": "length",
     "data_sha256": "data_sha256",
     "implementation": "implementation",
@@ -50,8 +53,12 @@ def merge_units(
     ------
     PlanError
         A unit is wanted with another seed, parameter, size list, dataset or implementation than
-        something was built with; the message names the key.
+        something was built with; the message names the key. A class from elsewhere whose source
+        was edited is no such case: the new unit takes the place of the old one.
     """
+    wanted = list(wanted)
+    old = outdated(wanted, built)
+    built = {unit: where for unit, where in built.items() if unit not in old}
     standing = _Standing()
     found: dict[tuple, AnyUnit] = {}
     for unit, where in built.items():
@@ -68,6 +75,37 @@ def merge_units(
             standing.add(unit, "an earlier plan")
             found.setdefault(unit_place(unit), unit)
     return [found[place] for place in sorted(found)]
+
+
+def outdated(wanted: Iterable[AnyUnit], built: Iterable[AnyUnit]) -> list[AnyUnit]:
+    """Return the built units whose class from elsewhere was edited since.
+
+    Parameters
+    ----------
+    wanted
+        Units of the plan.
+    built
+        Units that have numbers, those of the cube before those of blocks, which are newer.
+    """
+    built = list(built)
+    newest: dict[tuple, AnyUnit] = {}
+    for unit in (*built, *wanted):
+        other = newest.setdefault(unit_place(unit), unit)
+        if _is_edited(other, unit):
+            newest[unit_place(unit)] = unit
+    return [unit for unit in built if _is_edited(unit, newest[unit_place(unit)])]
+
+
+def _is_edited(old: AnyUnit, new: AnyUnit) -> bool:
+    """Return whether two units differ in the source of their class from elsewhere alone.
+
+    A class of scikit-learn is not edited: with another version of it, what is there stays.
+    """
+    if not isinstance(old, Unit) or not isinstance(new, Unit) or not new.estimator or old == new:
+        return False
+    one, two = (set(unit.implementation.split(",")) for unit in (old, new))
+    edited = any(not part.startswith("scikit-learn-") for part in one ^ two)
+    return edited and replace(old, implementation=new.implementation) == new
 
 
 def contradiction(units: Iterable[AnyUnit], others: Iterable[AnyUnit]) -> str | None:
@@ -111,7 +149,10 @@ class _Standing:
         """Return the first key in which a unit differs, both values, and from what it differs."""
         for group, keys in _groups(unit, planned):
             if group in self._first:
-                difference = _difference(unit, self._first[group][0], keys)
+                first = self._first[group][0]
+                if group[0] == "sizes" and _same_tail(unit, first):
+                    continue
+                difference = _difference(unit, first, keys)
                 if difference is not None:
                     return *difference, self._first[group]
         return None
@@ -150,6 +191,13 @@ def _groups(unit: AnyUnit, planned: bool) -> Iterator[tuple[tuple, tuple[str, ..
     yield ("learner", unit.learner, unit.tuning), (*_LEARNER, *implementation)
     if planned:
         yield ("sizes", unit.tuning), ("sizes",)
+
+
+def _same_tail(unit: AnyUnit, other: AnyUnit) -> bool:
+    """Return whether curves have the same sizes from where both have begun (`from_n`)."""
+    start = max(unit.sizes[0], other.sizes[0])
+    one, two = ([n for n in each.sizes if n >= start] for each in (unit, other))
+    return one == two
 
 
 def _difference(unit: AnyUnit, other: AnyUnit, keys: Iterable[str]) -> tuple[str, Any, Any] | None:

@@ -24,7 +24,7 @@ from lcdb_builders.storage.blocks import LEASE_SUFFIX, Blocks, Failure, Publishe
 from lcdb_builders.storage.claims import Claim, claimed, clear_claims, wait_for_claims
 from lcdb_builders.storage.cube import read_values, slice_digest, unit_variables
 from lcdb_builders.storage.environment import Environment
-from lcdb_builders.storage.growth import contradiction, merge_units
+from lcdb_builders.storage.growth import contradiction, merge_units, outdated
 from lcdb_builders.storage.layout import Coverage, Lengths
 from lcdb_builders.storage.lease import Lease, locked
 from lcdb_builders.storage.manifest import Entry, Manifest, believed, cube_path
@@ -91,7 +91,22 @@ class Journal(Blocks):
         for folder in self.folders():
             disk.sweep(folder)
         for dataset, wanted in by_dataset.items():
-            merge_units(wanted, self.built(dataset, restore(self.root, dataset)))
+            built = self.built(dataset, restore(self.root, dataset))
+            merge_units(wanted, built)
+            for unit in outdated(wanted, built):
+                for block in self.find(unit):
+                    disk.unlink(self.path(block))
+
+    def outdated(self, units: Iterable[AnyUnit]) -> list[AnyUnit]:
+        """Return what was built with another source of a class than the units now have.
+
+        `prepare` removes its blocks, and the next cube does without it.
+        """
+        found: list[AnyUnit] = []
+        for dataset, wanted in _by_dataset(units).items():
+            built = self.built(dataset, believed(self.root, dataset))
+            found += outdated(wanted, built)
+        return found
 
     def claim(self, units: Iterable[AnyUnit], sources: Sources | None = None) -> Claims:
         """Prepare for units, and let no builder of contradicting ones begin until this one ends.

@@ -23,11 +23,12 @@ from jsonschema import Draft202012Validator
 from lcdb._version import __version__
 from lcdb.errors import DamagedError, FormatVersionError
 from lcdb.schema import FORMAT_VERSION
+from lcdb_builders.domain.lost import Lost
 from lcdb_builders.domain.part import AnyUnit
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.contents import AnyContents, Facts, contents_of
 from lcdb_builders.storage.environment import Environment, environment, user
-from lcdb_builders.storage.layout import Rectangle
+from lcdb_builders.storage.layout import Coverage, Rectangle
 from lcdb_builders.storage.naming import describe, described
 from lcdb_builders.storage.records import encode_record, read_record
 
@@ -69,6 +70,8 @@ class Slice:
         Of decoded values, by variable; empty where nothing is there.
     computed_on
         Environments that computed blocks of the unit.
+    lost
+        Of the cells that are there, those that lack values, and why.
     """
 
     unit: AnyUnit
@@ -77,6 +80,11 @@ class Slice:
     coverage: tuple[Rectangle, ...] = ()
     digests: Mapping[str, str] = field(default_factory=dict)
     computed_on: tuple[Environment, ...] = ()
+    lost: tuple[Lost, ...] = ()
+
+    def is_whole(self, repetitions: int) -> bool:
+        """Return whether every cell was computed, be it without a value."""
+        return Coverage(self.unit, repetitions, self.coverage).complete
 
 
 @dataclass(frozen=True)
@@ -146,7 +154,8 @@ class Entry:
 
 def _slice_json(s: Slice, known: list[Environment]) -> dict[str, Any]:
     known.extend(e for e in s.computed_on if e not in known)
-    return {
+    lost = {"lost": [one.as_json() for one in s.lost]} if s.lost else {}
+    return lost | {
         "unit": describe(s.unit),
         "status": s.status,
         "reason": s.reason,
@@ -164,6 +173,7 @@ def _slice_of(text: Mapping[str, Any], known: Sequence[Environment]) -> Slice:
         coverage=tuple(tuple(rectangle) for rectangle in text["coverage"]),
         digests=text["digests"],
         computed_on=tuple(known[i] for i in text["computed_on"]),
+        lost=tuple(Lost.from_json(record) for record in text.get("lost", ())),
     )
 
 

@@ -70,6 +70,8 @@ def describe(unit: AnyUnit) -> dict[str, Any]:
         found["estimator"] = unit.estimator
     if unit.tuning_rule:
         found["tuning_rule"] = json.loads(unit.tuning_rule)
+    if unit.rows_per_class:
+        found["rows_per_class"] = unit.rows_per_class
     return found
 
 
@@ -101,4 +103,5 @@ def unit_of(text: Mapping[str, Any]) -> Unit:
         tuning=text["tuning"],
         tuning_rule=canonical_json(text["tuning_rule"]) if "tuning_rule" in text else "",
         sizes=tuple(n for first, last, step in text["sizes"] for n in range(first, last + 1, step)),
+        rows_per_class=text.get("rows_per_class", 0),
     )

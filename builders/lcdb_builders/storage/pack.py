@@ -18,6 +18,7 @@ import h5py
 import numpy as np
 
 from lcdb.errors import DamagedError, LCDBError, StorageError
+from lcdb_builders.domain.lost import Lost, merge_lost, told_lost
 from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
@@ -114,7 +115,8 @@ def pack(
     -------
     Packed
         The cube that is there now. Units with missing cells are ``partial``, or ``failed`` or
-        ``timed_out`` where that was recorded; their blocks stay in the journal.
+        ``timed_out`` where that was recorded; their blocks stay in the journal. Units of which
+        every cell was computed, but some without a value, are ``partial``, without any ``failed``.
 
     Raises
     ------
@@ -173,7 +175,7 @@ class _Packing:
             sha256 = self.old.sha256
             self._settle(self.old)
         for s in self.slices:
-            if s.status == "complete":
+            if s.is_whole(self.contents.repetitions):
                 self.journal.clear(s.unit, self.blocks[s.unit], self.contents.repetitions)
         return Packed(path, sha256, written, tuple(self.slices))
 
@@ -199,9 +201,14 @@ class _Packing:
         """Return what the new cube will have of a unit; digests are not known yet."""
         held = self._held(unit)
         coverage = Coverage(unit, self.contents.repetitions, held.coverage if held else ())
+        lost = list(held.lost) if held else []
         for block in self.blocks[unit]:
+            if getattr(unit, "estimator", "") and not coverage.holds(block):
+                with self._opened(block) as file:
+                    lost += file.lost
             coverage.add_block(block)
-        status, reason = self._status(unit, coverage)
+        missing = merge_lost(lost)
+        status, reason = self._status(unit, coverage, missing)
         return Slice(
             unit=unit,
             status=status,
@@ -209,11 +216,15 @@ class _Packing:
             coverage=tuple(coverage.rectangles()),
             digests=held.digests if held else {},
             computed_on=held.computed_on if held else (),
+            lost=missing,
         )
 
-    def _status(self, unit: AnyUnit, coverage: Coverage) -> tuple[str, str]:
-        if coverage.complete:
+    def _status(self, unit: AnyUnit, coverage: Coverage, lost: tuple[Lost, ...]) -> tuple[str, str]:
+        if coverage.complete and not lost:
             return "complete", ""
+        if coverage.complete:
+            nothing = sum(one.cells for one in lost if not one.accuracy)
+            return ("failed" if nothing >= coverage.cells else "partial"), told_lost(lost)
         failures = [
             failure for failure in self.journal.failures(unit) if not coverage.holds(failure.block)
         ]
@@ -349,7 +360,7 @@ class _Packing:
         """Do what is left to do when the cube is right: somebody may have died before doing it."""
         with self._old_file() as file:
             for s in self.slices:
-                if s.status == "complete" and self.blocks[s.unit]:
+                if s.is_whole(self.contents.repetitions) and self.blocks[s.unit]:
                     self._values(s.unit, file)  # raises where a late block says something else
         settled = Manifest(self.snapshot.id, current=old)
         if Manifest.read(self.root, self.snapshot.id) != settled:
