@@ -198,7 +198,7 @@ def answer_cell(learner: Learner, estimator: Any, snapshot: Snapshot, rows: np.n
         reason = _reason(error)
         msg = f"{learner.name}: predicting failed: {reason}"
         raise LostCellError(msg, reason) from error
-    only_labels = Answers(y, None, None, learner.ranking, label, ONLY_LABELS)
+    only_labels = Answers(y, None, None, learner.ranking, label=label, why=ONLY_LABELS)
     if not hasattr(estimator, "log_scores") and not hasattr(estimator, "predict_proba"):
         return only_labels
     try:
