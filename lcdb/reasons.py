@@ -7,24 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lcdb.manifest import manifest_file
 from lcdb.regular import read_regular
 from lcdb.schema import UNIT_DIMS
 
-__all__ = ["Reasons", "manifest_file", "read_reasons"]
+__all__ = ["Reasons", "read_reasons"]
 
 #: (learner, sampling, split, tuning, status) to reason.
 Reasons = dict[tuple[str, ...], str]
-
-
-def manifest_file(cube: Path) -> Path:
-    """Return where the manifest of a cube is, if the cube is still in its database directory.
-
-    Examples
-    --------
-    >>> manifest_file(Path("database/cubes/61.nc")).as_posix()
-    'database/manifest/61.json'
-    """
-    return cube.parent.parent / "manifest" / f"{cube.stem}.json"
 
 
 def read_reasons(cube: Path) -> Reasons:

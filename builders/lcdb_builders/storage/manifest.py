@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import h5py
 from jsonschema import Draft202012Validator
 
 from lcdb._version import __version__
 from lcdb.errors import DamagedError, FormatVersionError
+from lcdb.manifest import Extents, metadata_extents, metadata_sha256
 from lcdb.schema import FORMAT_VERSION
 from lcdb_builders.domain.lost import Lost
 from lcdb_builders.domain.part import AnyUnit
@@ -35,6 +37,7 @@ from lcdb_builders.storage.records import encode_record, read_record
 __all__ = [
     "Entry",
     "Manifest",
+    "Metadata",
     "Slice",
     "believed",
     "cube_path",
@@ -88,6 +91,35 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class Metadata:
+    """The bytes of a cube that belong to no chunk of values, which HDF5 keeps no checksum of.
+
+    Parameters
+    ----------
+    sha256
+        Of these bytes, one run behind the other.
+    extents
+        First byte and length of each run.
+    """
+
+    sha256: str
+    extents: Extents
+
+    @classmethod
+    def of(cls, raw: BinaryIO, file: h5py.File) -> Metadata:
+        """Return the metadata of a file that is open twice: as bytes, and in HDF5."""
+        extents = metadata_extents(file)
+        return cls(metadata_sha256(raw, extents), extents)
+
+    @classmethod
+    def from_json(cls, text: Mapping[str, Any] | None) -> Metadata | None:
+        """Return what a manifest says; None if it says nothing."""
+        if text is None:
+            return None
+        return cls(text["sha256"], tuple((first, length) for first, length in text["extents"]))
+
+
+@dataclass(frozen=True)
 class Entry:
     """One cube file: its digest, and all that is known of it.
 
@@ -103,6 +135,9 @@ class Entry:
         One per unit, in the order of the cube.
     written
         Who wrote the file, when, and with what.
+    metadata
+        Digest of the bytes that belong to no chunk, and where these are: readers compare them
+        before HDF5 looks at the file. None in manifests of versions that did not record it.
     """
 
     sha256: str
@@ -112,6 +147,7 @@ class Entry:
     origin: Mapping[str, Any]
     slices: tuple[Slice, ...]
     written: Mapping[str, Any]
+    metadata: Metadata | None = None
 
     @cached_property
     def contents(self) -> AnyContents:
@@ -128,7 +164,7 @@ class Entry:
         known: list[Environment] = []
         units = [_slice_json(s, known) for s in self.slices]
         return {
-            "cube": {"sha256": self.sha256, "bytes": self.length},
+            "cube": {"sha256": self.sha256, "bytes": self.length, **_metadata_json(self.metadata)},
             "facts": dict(self.facts),
             "repetitions": self.repetitions,
             "origin": dict(self.origin),
@@ -149,7 +185,15 @@ class Entry:
             origin=text["origin"],
             slices=tuple(_slice_of(unit, known) for unit in text["units"]),
             written=text["written"],
+            metadata=Metadata.from_json(text["cube"].get("metadata")),
         )
+
+
+def _metadata_json(metadata: Metadata | None) -> dict[str, Any]:
+    if metadata is None:
+        return {}
+    extents = [list(run) for run in metadata.extents]
+    return {"metadata": {"sha256": metadata.sha256, "extents": extents}}
 
 
 def _slice_json(s: Slice, known: list[Environment]) -> dict[str, Any]:

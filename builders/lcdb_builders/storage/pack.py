@@ -44,6 +44,7 @@ from lcdb_builders.storage.lease import Lease, locked
 from lcdb_builders.storage.manifest import (
     Entry,
     Manifest,
+    Metadata,
     Slice,
     believed,
     cube_path,
@@ -362,14 +363,17 @@ class _Packing:
             for s in self.slices:
                 if s.is_whole(self.contents.repetitions) and self.blocks[s.unit]:
                     self._values(s.unit, file)  # raises where a late block says something else
+            if old.metadata is None and file is not None:  # of a version that recorded none
+                with cube_path(self.root, self.snapshot.id).open("rb") as raw:
+                    old = replace(old, metadata=Metadata.of(raw, file))
         settled = Manifest(self.snapshot.id, current=old)
         if Manifest.read(self.root, self.snapshot.id) != settled:
             disk.replace(manifest_path(self.root, self.snapshot.id), settled.encode())
 
     # -- verifying -----------------------------------------------------------------------------
 
-    def _verify(self, cube: Temporary, old: h5py.File | None) -> tuple[str, int]:
-        """Compare what is on the disk with what was meant; return its digest and length."""
+    def _verify(self, cube: Temporary, old: h5py.File | None) -> tuple[str, int, Metadata]:
+        """Compare what is on the disk with what was meant; return digest, length and metadata."""
         try:
             raw = cube.reread()
         except FileNotFoundError as error:
@@ -384,7 +388,8 @@ class _Packing:
                             "disk may be failing. Nothing was published"
                         )
                         raise StorageError(msg)
-            return sha256, raw.seek(0, 2)
+                metadata = Metadata.of(raw, file)
+            return sha256, raw.seek(0, 2), metadata
 
     def _written(self, s: Slice, file: h5py.File, old: h5py.File | None) -> bool:
         """Return whether a slice is what was meant.
@@ -403,7 +408,7 @@ class _Packing:
                 return False
         return True
 
-    def _entry(self, sha256: str, length: int) -> Entry:
+    def _entry(self, sha256: str, length: int, metadata: Metadata) -> Entry:
         return Entry(
             sha256=sha256,
             length=length,
@@ -412,6 +417,7 @@ class _Packing:
             origin=self.snapshot.origin,
             slices=tuple(self.slices),
             written=written_now(),
+            metadata=metadata,
         )
 
 

@@ -1,0 +1,128 @@
+"""Digests of what a cube holds: of a curve's values, and of what they are values of.
+
+A slice is one variable of one unit (a curve, the draws that curves share, or a part of an
+experiment). Its digest is of the decoded values and of the unit's key, so that right numbers under
+a wrong label are found, too. Units are given as the plan of a cube and its manifest describe them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from lcdb.schema.tables import FORMAT_VERSION
+
+__all__ = ["canonical_json", "plan_units", "slice_digest", "unit_digest", "unit_key", "unit_sizes"]
+
+Description = Mapping[str, Any]
+
+
+def canonical_json(value: Any) -> str:
+    """Return JSON text that is the same for equal values: sorted keys, no spaces, no NaN.
+
+    Examples
+    --------
+    >>> canonical_json({"b": 1, "a": [2]})
+    '{"a":[2],"b":1}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _sha256(value: Any) -> str:
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def unit_sizes(unit: Description) -> np.ndarray:
+    """Return the training sizes of a curve, ascending.
+
+    Examples
+    --------
+    >>> unit_sizes({"sizes": [[1, 3, 1], [10, 30, 10]]}).tolist()
+    [1, 2, 3, 10, 20, 30]
+    """
+    runs = [np.arange(first, last + 1, step) for first, last, step in unit["sizes"]]
+    return np.concatenate(runs)
+
+
+def unit_key(unit: Description) -> str:
+    """Return the digest of all that the numbers of a unit depend on."""
+    if "experiment" in unit:
+        return _sha256(
+            {
+                "format_version": FORMAT_VERSION,
+                "experiment": unit["experiment"],
+                "labels": list(unit["labels"]),
+                "seed": unit["master_seed"],
+                "implementation": unit["implementation"],
+                "params": canonical_json(unit["params"]),
+                "data_sha256": unit["data_sha256"],
+                "length": unit["length"],
+            }
+        )
+    rule = unit.get("tuning_rule")
+    return _sha256(
+        {
+            "format_version": FORMAT_VERSION,
+            "dataset_sha256": unit["dataset_sha256"],
+            "seed": unit["master_seed"],
+            "learner": unit["learner"],
+            "estimator": unit.get("estimator", ""),
+            "params": canonical_json(unit["params"]),
+            "implementation": unit["implementation"],
+            "sampling": unit["sampling"],
+            "split": unit["split"],
+            "tuning": unit["tuning"],
+            "tuning_rule": "" if rule is None else canonical_json(rule),
+            "sizes": unit_sizes(unit).tolist(),
+        }
+    )
+
+
+def slice_digest(key: str, variable: str, values: np.ndarray) -> str:
+    """Return the digest of one variable of a unit.
+
+    Parameters
+    ----------
+    key
+        `unit_key` of the unit.
+    variable
+        Name of the variable.
+    values
+        Array (sizes of the unit, repetitions of the cube), or (1, trials, steps of the part).
+    """
+    stored = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+    digest = hashlib.sha256(canonical_json([key, variable, list(stored.shape)]).encode())
+    digest.update(stored.data)
+    return digest.hexdigest()
+
+
+def unit_digest(digests: Mapping[str, str]) -> str:
+    """Return the digest of a unit from those of its variables."""
+    return _sha256(dict(digests))
+
+
+def plan_units(plan: Description) -> Iterator[dict[str, Any]]:
+    """Yield the units that the plan of a cube speaks of.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     plan = json.loads(db["iris"].attrs["plan"])
+    >>> units = list(plan_units(plan))
+    >>> len(units), units[0]["learner"], units[0]["sampling"]
+    (30, 'draws', 'additive')
+    """
+    if "experiment" in plan:
+        shared: dict[str, Any] = {key: plan[key] for key in ("experiment", "master_seed")}
+        yield from ({**shared, **part} for part in plan["parts"])
+        return
+    shared = {key: plan[key] for key in ("dataset_sha256", "master_seed")}
+    for curve in plan["curves"]:
+        draws: Iterable[tuple[str, str]] = curve["draws"]
+        for sampling, split in draws:
+            yield {**shared, **curve, "sampling": sampling, "split": split}
