@@ -22,6 +22,9 @@ from xarray.backends import AbstractDataStore, BackendArray, CachingFileManager
 from xarray.core import indexing
 
 from lcdb.errors import DamagedError, LCDBError, StaleError
+from lcdb.foreign import refuse_foreign_storage
+from lcdb.regular import failing_disk
+from lcdb.slices import Slices
 
 __all__ = ["DRIVER", "HDF5Store", "attributes", "damage"]
 
@@ -46,6 +49,8 @@ def damage(path: Path, errors: tuple[type[Exception], ...] = (Exception,)) -> It
     except (LCDBError, Warning):  # a warning that a user's filter made an error is no damage
         raise
     except errors as error:
+        if failing := failing_disk(path):
+            raise failing from error
         what = " ".join(str(error).strip("'\"").split()) or type(error).__name__
         msg = (
             f"{path} cannot be read ({what}): it is damaged, or was never a cube; "
@@ -75,6 +80,7 @@ class _Array(BackendArray):
         self.manager = store.manager
         self.path = store.path
         self.plan = store.plan
+        self.slices = store.slices
         self.name = dataset.name
         self.shape = dataset.shape
         self.is_text = h5py.check_string_dtype(dataset.dtype) is not None
@@ -91,6 +97,8 @@ class _Array(BackendArray):
         if file.attrs.get(_PLAN, "") != self.plan:  # it was closed, replaced and opened again
             msg = f"{self.path} was replaced by a cube of another plan: open the database again"
             raise StaleError(msg)
+        if self.slices is not None:
+            self.slices.compare(file, self.name.lstrip("/"), key)
         dataset = file[self.name]
         lengths = [_length(one, size) for one, size in zip(key, self.shape, strict=True)]
         if 0 in lengths:  # h5py cannot select nothing along one dim and a list along another
@@ -147,6 +155,11 @@ class HDF5Store(AbstractDataStore):
         self.path = path
         self.manager = CachingFileManager(h5py.File, str(path), mode="r", kwargs=dict(DRIVER))
         self.plan = self.file.attrs.get(_PLAN, "")
+        refuse_foreign_storage(path, self.file)
+        #: Digests that values are compared with when they are read, if they are to be.
+        self.slices: Slices | None = None
+        #: Whether a manifest tells of the file.
+        self.vouched = False
 
     @property
     def file(self) -> h5py.File:

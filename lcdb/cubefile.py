@@ -15,22 +15,23 @@ import xarray as xr
 from lcdb._version import __version__
 from lcdb.backend import DRIVER, HDF5Store, damage
 from lcdb.errors import (
-    DamagedError,
     FormatVersionError,
     LabelError,
     MissingExtraError,
     SchemaError,
     did_you_mean,
 )
+from lcdb.foreign import refuse_foreign_storage
+from lcdb.manifest import stamp_of
 from lcdb.naming import as_number, cube_key
-from lcdb.regular import open_regular
-from lcdb.schema import CUBE_KIND, DIMS, FORMAT_VERSION, STATUSES, UNIT_DIMS
+from lcdb.schema import CUBE_KIND, DIMS, FORMAT_VERSION, STATUSES, UNIT_DIMS, validate
+from lcdb.slices import Slices
+from lcdb.trust import check_signature, examine
 
-__all__ = ["Header", "cube_kind", "dask_chunks", "open_cube", "read_header"]
+__all__ = ["Header", "cube_kind", "dask_chunks", "open_cube", "open_store", "read_header"]
 
 # Whole curves in one dask chunk: 6 times faster to reduce than chunks as they are on disk.
 _CHUNKS = {"n": -1, "repetition": -1}
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 @dataclass(frozen=True)
@@ -78,21 +79,9 @@ def _integer(value: Any) -> int:
     return int(np.asarray(value).reshape(-1)[0])
 
 
-def _check_signature(path: Path) -> None:
-    """Raise what the system or the first bytes of a file say better than HDF5 does."""
-    with open_regular(path, "a cube") as file:
-        start = file.read(len(_SIGNATURE))
-    if start != _SIGNATURE:
-        msg = (
-            f"{path} is not a netCDF-4 file: it was never a cube, or it is damaged "
-            f"(then 'lcdb verify' on its database says what is lost)"
-        )
-        raise DamagedError(msg)
-
-
 def cube_kind(path: Path) -> str:
     """Return the kind of a cube file: ``"curves"`` or that of another cube, ``""`` if foreign."""
-    _check_signature(path)
+    check_signature(path)
     with damage(path), h5py.File(path, "r", **DRIVER) as file:
         return _kind(file)
 
@@ -109,7 +98,7 @@ def read_header(path: Path) -> Header:
     NotFoundError, DamagedError, SchemaError, FormatVersionError
         There is no such file; it is damaged; it is no curve cube; a newer lcdb wrote it.
     """
-    _check_signature(path)
+    check_signature(path)
     with damage(path), h5py.File(path, "r", **DRIVER) as file:
         return _header(path, file)
 
@@ -127,7 +116,15 @@ def _header(path: Path, file: h5py.File) -> Header:
             f"{FORMAT_VERSION}: update lcdb-plusplus"
         )
         raise FormatVersionError(msg)
+    refuse_foreign_storage(path, file)
     labels = {dim: tuple(map(_text, file[dim][...])) for dim in UNIT_DIMS}
+    rows, sizes, repetitions = _integer(file.attrs["n_rows"]), file["n"][...], file["repetition"]
+    if not np.array_equal(sizes, np.arange(1, rows * 7 // 10 + 1)):
+        msg = f"its sizes n are not 1 to {rows * 7 // 10}, as of {rows} rows"
+        raise ValueError(msg)
+    if not np.array_equal(repetitions[...], np.arange(len(repetitions))):
+        msg = "its repetitions do not count from 0"
+        raise ValueError(msg)
     status = file["status"][...]
     if (
         status.shape != tuple(map(len, labels.values()))
@@ -139,19 +136,21 @@ def _header(path: Path, file: h5py.File) -> Header:
         path=path,
         id=_text(file.attrs["dataset_id"]),
         name=_text(file.attrs["dataset_name"]),
-        rows=_integer(file.attrs["n_rows"]),
+        rows=rows,
         features=_integer(file.attrs["n_features"]),
         classes=_integer(file.attrs["n_classes"]),
         format_version=version,
         labels=labels,
-        sizes=file["n"][...],
-        repetitions=len(file["repetition"]),
+        sizes=sizes,
+        repetitions=len(repetitions),
         status=status,
         scaling=_text(file.attrs["scaling"]) if "scaling" in file.attrs else "none",
     )
 
 
-def open_cube(path: Path, chunks: Any = None) -> tuple[Header, xr.Dataset]:
+def open_cube(
+    path: Path, chunks: Any = None, check: bool | None = None
+) -> tuple[Header, xr.Dataset]:
     """Open one cube file: its header as it is now, and a lazy dataset of the same file.
 
     A build may publish a larger cube at any moment; header and dataset must not be of two.
@@ -163,12 +162,39 @@ def open_cube(path: Path, chunks: Any = None) -> tuple[Header, xr.Dataset]:
     chunks
         None for plain arrays that are read when they are used; ``"auto"`` or True for dask arrays
         of whole curves; a dict for dask chunks by dim.
+    check
+        As `lcdb.open` takes it.
     """
     wanted = dask_chunks(chunks)
-    _check_signature(path)
     with damage(path):
+        store = open_store(path, check)
+        header = _header(path, store.file)
+        dataset = xr.open_dataset(store, chunks=wanted)
+        if check and not store.vouched:  # what a manifest would have told of attributes
+            validate(dataset, values=False)
+        return header, dataset
+
+
+def open_store(path: Path, check: bool | None = None) -> HDF5Store:
+    """Open a file that was examined: the very one, though builds may replace it at any moment.
+
+    Parameters
+    ----------
+    path
+        The file.
+    check
+        As `lcdb.open` takes it.
+    """
+    while True:
+        trust = examine([path], check)[path]
         store = HDF5Store(path)
-        return _header(path, store.file), xr.open_dataset(store, chunks=wanted)
+        if stamp_of(path.stat()) == trust.stamp:
+            break
+        store.close()
+    store.vouched = trust.record is not None
+    if check:
+        store.slices = Slices.of(path, trust.stamp, store.file, trust.record)
+    return store
 
 
 def dask_chunks(chunks: Any) -> dict[str, Any] | None:

@@ -37,6 +37,7 @@ from lcdb.selection import (
     take_several,
 )
 from lcdb.trials import TrialHeader, open_trials, read_trial_header
+from lcdb.trust import examine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,11 +48,14 @@ __all__ = ["Database", "Key", "open"]
 Key = int | str
 
 
-def open(path: str | os.PathLike[str], *, chunks: Any = None) -> Database:
+def open(
+    path: str | os.PathLike[str], *, chunks: Any = None, check: bool | None = None
+) -> Database:
     """Open a database directory, or one cube file, for reading.
 
     Only headers are read; arrays are read when they are used. Nothing is written or locked, and
-    nothing beside the cubes is needed.
+    nothing beside the cubes is needed. Size and metadata of each file are compared with its
+    manifest; a file without one is gone through by a process of its own, which may take a second.
 
     Parameters
     ----------
@@ -60,6 +64,9 @@ def open(path: str | os.PathLike[str], *, chunks: Any = None) -> Database:
     chunks
         None for plain arrays, best for slices. ``"auto"`` for dask arrays of whole curves; a dict
         from dim to chunk length for others.
+    check
+        True to compare values with their digests when they are read; False to compare nothing,
+        for files that are known to be damaged; None for what takes no time.
 
     Returns
     -------
@@ -79,13 +86,14 @@ def open(path: str | os.PathLike[str], *, chunks: Any = None) -> Database:
     ...     curve.dims
     ('n', 'repetition')
     """
-    return Database(path, chunks=chunks)
+    return Database(path, chunks=chunks, check=check)
 
 
-def _cube_files(path: Path) -> tuple[list[Path], dict[str, Path]]:
+def _cube_files(path: Path, check: bool | None) -> tuple[list[Path], dict[str, Path]]:
     """Return the curve cubes of a database directory, or the file itself; and its experiments."""
     if not path.is_dir():
         check_regular(path, "a database directory or a cube")
+        examine([path], check)
         kind = cube_kind(path)
         return ([], {kind: path}) if kind in EXPERIMENTS else ([path], {})
     folder = path / "cubes"
@@ -98,7 +106,9 @@ def _cube_files(path: Path) -> tuple[list[Path], dict[str, Path]]:
     # A name that starts with a dot is a file that is being published.
     files = sorted(file for file in folder.glob("*.nc") if not file.name.startswith("."))
     # Cubes of other experiments live in the same folder; a foreign file is refused by its header.
-    kinds = {file: cube_kind(file) for file in files}
+    # An experiment is examined when it is asked for.
+    examine((file for file in files if file.stem not in EXPERIMENTS), check)
+    kinds = {file: file.stem if file.stem in EXPERIMENTS else cube_kind(file) for file in files}
     curves = [file for file, kind in kinds.items() if kind in ("", CUBE_KIND)]
     check_names({file: kind for file, kind in kinds.items() if kind in EXPERIMENTS})
     experiments = {kind: file for file, kind in kinds.items() if kind in EXPERIMENTS}
@@ -117,7 +127,7 @@ class Database(Mapping[Key, xr.Dataset]):
 
     Parameters
     ----------
-    path, chunks
+    path, chunks, check
         As `lcdb.open` takes them.
 
     Examples
@@ -131,11 +141,13 @@ class Database(Mapping[Key, xr.Dataset]):
     >>> db.close()
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, chunks: Any = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, chunks: Any = None, check: bool | None = None
+    ) -> None:
         self.path = Path(path)
         dask_chunks(chunks)  # a mistake is told now, not at the first use
-        self.chunks = chunks
-        curves, self._experiments = _cube_files(self.path)
+        self.chunks, self.check = chunks, check
+        curves, self._experiments = _cube_files(self.path, check)
         if not curves:
             self.experiments  # noqa: B018  # nothing else is there: damage is told now
         headers = [read_header(file) for file in curves]
@@ -216,14 +228,14 @@ class Database(Mapping[Key, xr.Dataset]):
     def _experiment(self, name: str) -> xr.Dataset:
         self._check_open()
         if name not in self._trials:
-            self._trials[name] = open_trials(self._experiments[name], self.chunks)
+            self._trials[name] = open_trials(self._experiments[name], self.chunks, self.check)
         return self._trials[name]
 
     def _dataset(self, key: Key) -> xr.Dataset:
         self._check_open()
         if key not in self._datasets:
             # A build may have published a larger cube since its header was read.
-            header, dataset = open_cube(self._headers[key].path, self.chunks)
+            header, dataset = open_cube(self._headers[key].path, self.chunks, self.check)
             self._headers[key], self._datasets[key] = header, dataset
         return self._datasets[key]
 
@@ -237,6 +249,7 @@ class Database(Mapping[Key, xr.Dataset]):
     @property
     def experiments(self) -> Mapping[str, TrialHeader]:
         """What is known of each experiment's cube without reading its trials, by name."""
+        examine(self._experiments.values(), self.check)
         return {name: read_trial_header(path) for name, path in self._experiments.items()}
 
     def curve(

@@ -196,6 +196,5 @@ def _wrong(record: Record, file: BinaryIO, size: int) -> str:
         return "its metadata have another digest" if differs else ""
     if size > _SMALL:
         return _UNKNOWN
-    file.seek(0)
-    differs = hashlib.file_digest(file, "sha256").hexdigest() != record.sha256
+    differs = metadata_sha256(file, [(0, size)]) != record.sha256
     return "its bytes have another digest" if differs else ""

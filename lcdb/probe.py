@@ -22,21 +22,23 @@ import numpy as np
 import lcdb
 from lcdb.digests import plan_units
 from lcdb.errors import DamagedError, LCDBError
+from lcdb.foreign import refuse_foreign_storage
 from lcdb.manifest import Stamp
+from lcdb.regular import failing_disk
 from lcdb.schema import (
     CUBE_KIND,
     EXPERIMENTS,
+    FORMAT_VERSION,
     SAMPLINGS,
     SPLITS,
     STATUSES,
-    TABLES,
     TUNINGS,
     UNIT_DIMS,
     VARIABLES,
     Variable,
     learner_order,
 )
-from lcdb.foreign import refuse_foreign_storage
+from lcdb.slices import variables_of
 
 __all__ = ["main", "probe"]
 
@@ -71,6 +73,8 @@ def probe(files: Mapping[Path, Stamp]) -> None:
         return
     for path, problem in _ask(unknown):
         if problem:
+            if failing := failing_disk(path):
+                raise failing
             msg = (
                 f"{path} cannot be read ({problem}): it is damaged, or was never a cube; "
                 f"'lcdb verify' on its database says which parts"
@@ -160,7 +164,7 @@ def _problem(path: Path) -> str:
         kind = attributes.get("cube_kind")
         if kind != CUBE_KIND and kind not in EXPERIMENTS:
             return ""  # told by its header
-        if attributes["format_version"] > lcdb.schema.FORMAT_VERSION:
+        if attributes["format_version"] > FORMAT_VERSION:
             return ""
         plan = json.loads(attributes["plan"])
         if hashlib.sha256(attributes["plan"].encode()).hexdigest() != attributes["plan_sha256"]:
@@ -228,7 +232,7 @@ def _planned(
         experiment = EXPERIMENTS[every[0]["experiment"]]
         used = {dim: {unit["labels"][i] for unit in every} for i, dim in enumerate(dims)}
         return {
-            dim: tuple(sorted(names, key=lambda name, dim=dim: experiment.rank(dim, name)))
+            dim: tuple(label for _, label in sorted(experiment.rank(dim, name) for name in names))
             for dim, names in used.items()
         }
     found = {"learner": learner_order({unit["learner"] for unit in every} - {"draws"})}
@@ -284,9 +288,7 @@ def _held(
     every: Mapping[str, Variable],
     chunks: Mapping[str, Chunks],
 ) -> str:
-    """Return which unit lacks a chunk, or has one too many; status and digest must agree."""
-    from lcdb.slices import variables_of
-
+    """Return which unit lacks a chunk of its values, or has status complete and none."""
     codes = file["status"][...]
     if codes.shape != tuple(map(len, labels.values())):
         return "its status table does not fit its labels"
@@ -301,18 +303,16 @@ def _held(
         digest = file["draws_digest" if draws else "digest"].asstr()[where]
         if not draws:
             filled[where] = bool(digest)
-            status = STATUSES[codes[where]]
-            if (status == "complete" and not digest) or (status == "not_built" and digest):
-                return f"{name} has status {status}, but its values say otherwise"
+            if STATUSES[codes[where]] == "complete" and not digest:
+                return f"{name} has status complete, but no values"
         if digest:
             for variable in variables_of(unit):
                 wanted[variable.name] |= _starts(file[variable.name], variable, part, labels)
     if (codes[~filled] == STATUSES.index("complete")).any():
         return "a curve without values has status complete"
     for name, starts in wanted.items():
-        if starts != set(chunks[name]):
-            lost = len(starts - set(chunks[name]))
-            return f"{name} lacks {lost} of {len(starts)} chunks, or has others"
+        if lost := starts - set(chunks[name]):
+            return f"{name} lacks {len(lost)} of {len(starts)} chunks"
     return ""
 
 

@@ -16,7 +16,14 @@ from typing import BinaryIO
 
 from lcdb.errors import NotFoundError, ReadError
 
-__all__ = ["FAILING", "check_regular", "open_regular", "read_error", "read_regular"]
+__all__ = [
+    "FAILING",
+    "check_regular",
+    "failing_disk",
+    "open_regular",
+    "read_error",
+    "read_regular",
+]
 
 _NAMES = ("EIO", "ESTALE", "ENXIO", "ENODEV", "ETIMEDOUT", "EREMOTEIO")
 #: What the system says when the disk or the network below a file fails, not the file.
@@ -128,3 +135,19 @@ def read_regular(path: Path, expected: str = "a file") -> bytes:
     """
     with open_regular(path, expected) as file:
         return file.read()
+
+
+def failing_disk(path: Path) -> ReadError | None:
+    """Return the error of a disk that does not give a file; None if it can be read to its end.
+
+    HDF5 does not tell a disk that fails from a file that is damaged: this does, by reading it.
+    """
+    try:
+        with open_regular(path) as file:
+            while file.read(1 << 20):
+                pass
+    except ReadError as error:
+        return error
+    except OSError:
+        return None
+    return None

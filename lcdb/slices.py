@@ -130,7 +130,7 @@ class Slices:
         self._right.update(checked)
 
     def _whole_unit(self, file: h5py.File, unit: _Unit) -> bool:
-        """Return whether all slices of a unit together have the digest that the cube has of them."""
+        """Return whether all slices of a unit have the digest that the cube has of them."""
         key, digests = unit_key(unit.described), {}
         for name, place in unit.places.items():
             values = _values(file, unit, place)
@@ -219,7 +219,7 @@ def _values(file: h5py.File, unit: _Unit, place: Place) -> np.ndarray | None:
     variable = next(v for v in variables_of(unit.described) if v.name == place[0])
     whole = file[place[0]][place[1]]
     if "experiment" in unit.described:
-        if TRIAL != variable.dims[-1]:
+        if variable.dims[-1] != TRIAL:
             length = unit.described["length"]
             if not _is_empty(whole[:, length:], variable):
                 return None
@@ -240,5 +240,3 @@ def _fits_rows(file: h5py.File, unit: _Unit, tests: np.ndarray) -> bool:
     rows = int(np.asarray(file.attrs["n_rows"]).reshape(-1)[0])
     fixed = unit.described["split"] == "fixed"
     return not fixed or bool((tests[tests >= 0] == rows - rows * 7 // 10).all())
-
-

@@ -11,8 +11,10 @@ import numpy as np
 import xarray as xr
 
 from lcdb._version import __version__
-from lcdb.backend import DRIVER, HDF5Store, attributes, damage
-from lcdb.errors import FormatVersionError
+from lcdb.backend import DRIVER, attributes, damage
+from lcdb.cubefile import open_store
+from lcdb.errors import FormatVersionError, SchemaError
+from lcdb.foreign import refuse_foreign_storage
 from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, STATUSES
 from lcdb.schema.experiments import TRIAL
 
@@ -66,7 +68,11 @@ def read_trial_header(path: Path) -> TrialHeader:
         The file is not what was written; a newer lcdb wrote it.
     """
     with damage(path), h5py.File(path, "r", **DRIVER) as file:
+        refuse_foreign_storage(path, file)
         known = attributes(file)
+        if known["cube_kind"] not in EXPERIMENTS:
+            msg = f"{path} is no cube of an experiment: cube_kind is {known['cube_kind']!r}"
+            raise SchemaError(msg)
         _check_version(path, int(known["format_version"]))
         dims = EXPERIMENTS[known["cube_kind"]].dims
         return TrialHeader(
@@ -88,7 +94,7 @@ def _check_version(path: Path, version: int) -> None:
         raise FormatVersionError(msg)
 
 
-def open_trials(path: Path, chunks: Any = None) -> xr.Dataset:
+def open_trials(path: Path, chunks: Any = None, check: bool | None = None) -> xr.Dataset:
     """Open an experiment's cube; arrays are read when they are used.
 
     Parameters
@@ -97,8 +103,10 @@ def open_trials(path: Path, chunks: Any = None) -> xr.Dataset:
         The file.
     chunks
         None for plain arrays; anything else for dask arrays as they are chunked in the file.
+    check
+        As `lcdb.open` takes it.
     """
     with damage(path):
-        store = HDF5Store(path)
+        store = open_store(path, check)
         _check_version(path, int(store.get_attrs()["format_version"]))
         return xr.open_dataset(store, chunks=None if chunks is None else {})

@@ -13,7 +13,14 @@ from lcdb_builders.domain.unit import DRAWS, Unit
 
 from lcdb.schema import METRICS, STATUSES, UNIT_DIMS
 
-__all__ = ["plausible_scores", "set_status", "snapshot_of", "write_database", "write_plausible"]
+__all__ = [
+    "plausible_scores",
+    "rename",
+    "set_status",
+    "snapshot_of",
+    "write_database",
+    "write_plausible",
+]
 
 
 def snapshot_of(id: str, name: str, rows: int, classes: int = 3) -> Snapshot:
@@ -97,3 +104,10 @@ def set_status(path: Path, status: str, *, empty: bool = False, **labels: str) -
         file["status"][where] = STATUSES.index(status)
         if empty:
             file["digest"][where] = ""
+
+
+def rename(path: Path, name: str) -> None:
+    """Give the dataset of a cube another name, as if it had been written with it."""
+    with h5py.File(path, "r+") as file:
+        title = str(file.attrs["title"]).replace(str(file.attrs["dataset_name"]), name)
+        file.attrs["dataset_name"], file.attrs["title"] = name, title

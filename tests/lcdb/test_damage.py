@@ -46,7 +46,7 @@ print(json.dumps(told))
 
 
 def test_any_flip_or_truncation_ends_in_one_of_our_errors(database_folder, tmp_path):
-    count = counts(120, 2000)
+    count = counts(30, 300)
     run = subprocess.run(
         [
             sys.executable,

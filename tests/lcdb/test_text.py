@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import h5py
 import pytest
+from plausible import rename
 
 import lcdb
 from lcdb.cli import main
@@ -15,8 +15,7 @@ NAMES = ["x[/nope]", "[red]x[/red]", "a\x1b[31mred\x1b]0;title\x07", "<b>x</b>",
 
 @pytest.fixture(params=NAMES)
 def named(request, copy):
-    with h5py.File(copy / "cubes" / "61.nc", "r+") as file:
-        file.attrs["dataset_name"] = request.param
+    rename(copy / "cubes" / "61.nc", request.param)
     return copy, request.param
 
 
