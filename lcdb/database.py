@@ -250,7 +250,10 @@ class Database(Mapping[Key, xr.Dataset]):
     def experiments(self) -> Mapping[str, TrialHeader]:
         """What is known of each experiment's cube without reading its trials, by name."""
         examine(self._experiments.values(), self.check)
-        return {name: read_trial_header(path) for name, path in self._experiments.items()}
+        found = {name: read_trial_header(path) for name, path in self._experiments.items()}
+        if self.path.is_dir():
+            check_names({header.path: header.experiment for header in found.values()})
+        return found
 
     def curve(
         self,
