@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from lcdb import display
-from lcdb.cubefile import Header, cube_kind, dask_chunks, open_cube, read_header
+from lcdb.cubefile import Header, dask_chunks, open_cube, read_header
 from lcdb.errors import (
     LabelError,
     LCDBError,
     NotBuiltError,
-    NotFoundError,
     PartialCurveWarning,
     did_you_mean,
 )
+from lcdb.folder import cube_files
 from lcdb.naming import check_names, cube_key
 from lcdb.reasons import Reasons, read_reasons
-from lcdb.regular import check_regular
-from lcdb.schema import CUBE_KIND, EXPERIMENTS, STATUSES, UNIT_DIMS
+from lcdb.schema import EXPERIMENTS, STATUSES, UNIT_DIMS
 from lcdb.selection import (
     Labels,
     check_label,
@@ -89,35 +88,6 @@ def open(
     return Database(path, chunks=chunks, check=check)
 
 
-def _cube_files(path: Path, check: bool | None) -> tuple[list[Path], dict[str, Path]]:
-    """Return the curve cubes of a database directory, or the file itself; and its experiments."""
-    if not path.is_dir():
-        check_regular(path, "a database directory or a cube")
-        examine([path], check)
-        kind = cube_kind(path)
-        return ([], {kind: path}) if kind in EXPERIMENTS else ([path], {})
-    folder = path / "cubes"
-    if not folder.is_dir():
-        if (path / "blocks").is_dir() or (path / "snapshots").is_dir():
-            msg = f"{path} holds no cube yet: its build has not ended; 'lcdb build' goes on with it"
-        else:
-            msg = f"{path} is not a database directory: it has no folder 'cubes'"
-        raise NotFoundError(msg)
-    # A name that starts with a dot is a file that is being published.
-    files = sorted(file for file in folder.glob("*.nc") if not file.name.startswith("."))
-    # Cubes of other experiments live in the same folder; a foreign file is refused by its header.
-    # An experiment is examined when it is asked for.
-    examine((file for file in files if file.stem not in EXPERIMENTS), check)
-    kinds = {file: file.stem if file.stem in EXPERIMENTS else cube_kind(file) for file in files}
-    curves = [file for file, kind in kinds.items() if kind in ("", CUBE_KIND)]
-    check_names({file: kind for file, kind in kinds.items() if kind in EXPERIMENTS})
-    experiments = {kind: file for file, kind in kinds.items() if kind in EXPERIMENTS}
-    if not curves and not experiments:
-        msg = f"{folder} holds no curve cube; 'lcdb build PLAN --out {path}' makes them"
-        raise NotFoundError(msg)
-    return curves, experiments
-
-
 class Database(Mapping[Key, xr.Dataset]):
     """The cubes of one directory, by dataset.
 
@@ -147,7 +117,7 @@ class Database(Mapping[Key, xr.Dataset]):
         self.path = Path(path)
         dask_chunks(chunks)  # a mistake is told now, not at the first use
         self.chunks, self.check = chunks, check
-        curves, self._experiments = _cube_files(self.path, check)
+        curves, self._experiments = cube_files(self.path, check)
         if not curves:
             self.experiments  # noqa: B018  # nothing else is there: damage is told now
         headers = [read_header(file) for file in curves]
