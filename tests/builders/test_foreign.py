@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import lcdb_builders
@@ -13,12 +16,15 @@ import pytest
 from lcdb_builders.domain.streams import stream_key
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
+from lcdb_builders.planning.cost import block_lengths, cell_seconds, unit_seconds
 from lcdb_builders.planning.plan import load_plan
+from lcdb_builders.planning.timing import Timing, time_cells, timing_key
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.reference.isolation import isolated
 from lcdb_builders.reference.replay import replay
 from lcdb_builders.run.status import overview
 from lcdb_builders.sources.bundled import bundled
+from lcdb_builders.storage.layout import Lengths
 from oracles.sampling import cell
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -69,8 +75,6 @@ def block_of(table, sizes=(9, 60), repetitions=6, folder=None, **more):
     """Learner, unit and scores of one block."""
     plan = load_plan(plan_of({"X": table}, sizes=sorted(sizes), **more))
     if folder is not None:
-        from dataclasses import replace
-
         plan = replace(plan, folder=folder)
     learners = plan_learners(plan, allow_import=True)
     unit = units(plan, bundled("61"), learners)[-1]
@@ -378,3 +382,57 @@ def test_a_file_that_cannot_be_used_is_told(tmp_path):
     with pytest.raises(PlanError, match="gone.py cannot be read .*No such file"):
         registry.get("X", "gone.py:Mine", allow_import=True, files=lambda file: tmp_path / file)
     assert not list(tmp_path.rglob("__pycache__"))
+
+
+# -- what it costs ----------------------------------------------------------------------------
+
+
+def test_estimates_of_what_was_timed_follow_the_timing():
+    table = {"estimator": "estimators.Slow", "params": {"seconds": 0.02}}
+    learner, unit, _ = block_of(table, sizes=(10, 30, 90), repetitions=1)
+    unit = replace(unit, sizes=(1, 10, 30, 90))
+    timing = time_cells(learner, bundled("61"), unit)
+    assert timing.sizes == (10, 30, 90)
+    assert min(timing.seconds) >= 0.02  # it cannot be faster than it sleeps
+    seconds = cell_seconds(unit, bundled("61"), timing)
+    assert seconds[1:].tolist() == pytest.approx(list(timing.seconds))
+    total = unit_seconds(unit, bundled("61"), 1000, timing)
+    assert total == pytest.approx(1000 * seconds.sum())
+    dear = Timing((90,), (50.0,))
+    assert block_lengths(unit, bundled("61"), 1.0, dear) == Lengths(sizes=1, repetitions=1)
+    cheap = Timing((90,), (0.01,))
+    free = block_lengths(unit, bundled("61"), 1.0, cheap)
+    short = block_lengths(unit, bundled("61"), 1.0, cheap, timeout=6.0)
+    assert free.repetitions == 1000  # 40 ms a repetition, a minute a block
+    assert short.repetitions * 0.04 <= 6.0 / 2  # a block is to end well before it may be ended
+
+
+def test_a_plan_and_a_build_time_classifiers_from_elsewhere(tmp_path, capsys):
+    from lcdb_builders.run.progress import Lines
+
+    from lcdb.cli import main
+
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        'datasets = [61]\nsamplings = ["random"]\nsplits = ["varying"]\nsizes = [10, 90]\n'
+        'repetitions = 1\n[learners.SLOW]\nestimator = "estimators.Slow"\n'
+        "params = { seconds = 0.4 }\n"
+    )
+    assert main(["plan", str(path), "--allow-import", "--json"]) == 0
+    hours = json.loads(capsys.readouterr().out)["total"]["core_hours"]
+    assert hours == pytest.approx(0.8 / 3600, abs=1e-4)
+    stream = io.StringIO()
+    lcdb_builders.build(path, tmp_path / "db", workers=1, allow_import=True, progress=Lines(stream))
+    timed = [line for line in stream.getvalue().splitlines() if "timed SLOW on 61" in line]
+    assert len(timed) == 1 and "a cell at n = 90" in timed[0]
+
+
+def test_a_classifier_that_dies_is_not_timed(tmp_path):
+    from lcdb_builders.domain import snapshot as snapshots
+    from lcdb_builders.run.timing import time_units
+
+    _, unit, _ = block_of({"estimator": "estimators.Prior"}, sizes=(9,), repetitions=1)
+    snapshots.save(bundled("61"), tmp_path / "snapshots")
+    dying = replace(unit, learner="D", estimator="estimators.Dies", params='{"once":"","rows":3}')
+    found = time_units([unit, dying], tmp_path, allow_import=True, workers=1)
+    assert list(found) == [timing_key(unit)]

@@ -10,10 +10,12 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from lcdb_builders.learners.base import Learner
     from lcdb_builders.planning.estimate import Estimate, Line
-    from lcdb_builders.planning.plan import Plan
+    from lcdb_builders.planning.plan import DatasetSpec, Plan
+    from lcdb_builders.planning.timing import Timings
 
 __all__ = ["configure", "run"]
 
@@ -53,11 +55,41 @@ def run(arguments: argparse.Namespace) -> None:
     datasets = None
     if arguments.dataset:
         datasets = plan.named_datasets(arguments.dataset)
-    found = estimate(plan, learners, datasets)
+    found = estimate(plan, learners, datasets, _timings(plan, learners, datasets, arguments))
     if arguments.json:
         print(json.dumps(_as_json(plan, found), indent=2))
     else:
         _print(plan, found)
+
+
+def _timings(
+    plan: Plan,
+    learners: Mapping[str, Learner],
+    datasets: Sequence[DatasetSpec] | None,
+    arguments: argparse.Namespace,
+) -> Timings:
+    """Time what comes from elsewhere on the datasets that are at hand."""
+    if not any(learner.foreign for learner in learners.values()):
+        return {}
+    import tempfile
+    from pathlib import Path
+
+    from lcdb_builders.domain import snapshot as snapshots
+    from lcdb_builders.learners.registry import keep_files
+    from lcdb_builders.planning.estimate import known_here
+    from lcdb_builders.planning.units import units
+    from lcdb_builders.run.machine import usable_cpus
+    from lcdb_builders.run.timing import time_units
+
+    with tempfile.TemporaryDirectory(prefix="lcdb-plan-") as folder:
+        root = Path(folder)
+        for learner in learners.values():
+            keep_files(learner, root)
+        there = known_here(plan, datasets)
+        for snapshot in there.values():
+            snapshots.save(snapshot, root / "snapshots")
+        every = [unit for snapshot in there.values() for unit in units(plan, snapshot, learners)]
+        return time_units(every, root, allow_import=arguments.allow_import, workers=usable_cpus())
 
 
 def _as_json(plan: Plan, found: Estimate) -> dict[str, object]:

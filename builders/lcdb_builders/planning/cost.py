@@ -17,6 +17,7 @@ import numpy as np
 
 from lcdb_builders.domain.sampling import largest_size
 from lcdb_builders.domain.unit import DRAWS, Unit
+from lcdb_builders.planning.timing import Timing, Timings, timing_of
 from lcdb_builders.planning.units import Subject
 from lcdb_builders.storage.layout import Lengths
 
@@ -31,6 +32,7 @@ __all__ = [
     "unit_seconds",
 ]
 
+NO_TIMINGS: Timings = {}
 # Seconds that a block aims at, and how many blocks a plan may have in all.
 BLOCK_SECONDS = 60.0
 MOST_BLOCKS = 50_000
@@ -189,8 +191,15 @@ def _test_rows(rows: int, n: np.ndarray, sampling: str, split: str) -> np.ndarra
     return np.full(len(n), rows - m if split == "fixed" else m, float)
 
 
-def cell_seconds(unit: Unit, dataset: Subject) -> np.ndarray:
+def cell_seconds(unit: Unit, dataset: Subject, timing: Timing | None = None) -> np.ndarray:
     """Return the estimated time of one repetition at every size of a unit.
+
+    Parameters
+    ----------
+    unit, dataset
+        What is computed.
+    timing
+        What cells of its classifier from elsewhere took, where they were timed.
 
     Examples
     --------
@@ -204,8 +213,10 @@ def cell_seconds(unit: Unit, dataset: Subject) -> np.ndarray:
     shape = (dataset.rows, dataset.features, dataset.classes)
     values = term_values(n, *shape, unit.sampling, unit.split)
     total = np.zeros(len(n))
-    for product, micros in _terms(unit).items():
+    for product, micros in () if timing else _terms(unit).items():
         total += micros * values(product)
+    if timing is not None:
+        total = 1e6 * timing.at(n)
     if unit.learner in PROPORTIONAL:
         name, measured = PROPORTIONAL[unit.learner]
         total *= unit.parameters.get(name, measured) / measured
@@ -215,13 +226,15 @@ def cell_seconds(unit: Unit, dataset: Subject) -> np.ndarray:
 
 
 @lru_cache(maxsize=100_000)
-def _repetition_seconds(unit: Unit, dataset: Subject) -> float:
-    return float(cell_seconds(unit, dataset).sum())
+def _repetition_seconds(unit: Unit, dataset: Subject, timing: Timing | None) -> float:
+    return float(cell_seconds(unit, dataset, timing).sum())
 
 
-def unit_seconds(unit: Unit, dataset: Subject, repetitions: int) -> float:
+def unit_seconds(
+    unit: Unit, dataset: Subject, repetitions: int, timing: Timing | None = None
+) -> float:
     """Return the estimated time of a unit on one core."""
-    return _repetition_seconds(unit, dataset) * repetitions
+    return _repetition_seconds(unit, dataset, timing) * repetitions
 
 
 def count_blocks(unit: Unit, lengths: Lengths, repetitions: int) -> int:
@@ -237,19 +250,30 @@ def count_blocks(unit: Unit, lengths: Lengths, repetitions: int) -> int:
     return math.ceil(len(unit.sizes) / lengths.sizes) * math.ceil(repetitions / lengths.repetitions)
 
 
-def stretch(units: Iterable[tuple[Unit, Subject]], repetitions: int) -> float:
+def stretch(
+    units: Iterable[tuple[Unit, Subject]], repetitions: int, timings: Timings = NO_TIMINGS
+) -> float:
     """Return how much longer than a minute blocks of a plan must be to be few enough."""
     units = list(units)
     factor = 1.0
     while factor < 1e6:
-        lengths = [(unit, block_lengths(unit, dataset, factor)) for unit, dataset in units]
+        lengths = [
+            (unit, block_lengths(unit, dataset, factor, timing_of(timings, unit)))
+            for unit, dataset in units
+        ]
         if sum(count_blocks(*pair, repetitions) for pair in lengths) <= MOST_BLOCKS:
             break
         factor *= 1.25
     return factor
 
 
-def block_lengths(unit: Unit, dataset: Subject, factor: float = 1.0) -> Lengths:
+def block_lengths(
+    unit: Unit,
+    dataset: Subject,
+    factor: float = 1.0,
+    timing: Timing | None = None,
+    timeout: float | None = None,
+) -> Lengths:
     """Return lengths of a unit's blocks that take about a minute.
 
     Parameters
@@ -258,6 +282,10 @@ def block_lengths(unit: Unit, dataset: Subject, factor: float = 1.0) -> Lengths:
         What is computed.
     factor
         How much longer than a minute, see `stretch`.
+    timing
+        What cells of its classifier from elsewhere took, where they were timed.
+    timeout
+        Seconds that a block may take: it aims at no more than a third.
 
     Examples
     --------
@@ -268,9 +296,14 @@ def block_lengths(unit: Unit, dataset: Subject, factor: float = 1.0) -> Lengths:
     Lengths(sizes=105, repetitions=100)
     """
     wanted = BLOCK_SECONDS * factor
-    once = max(_repetition_seconds(unit, dataset), 1e-9)
+    if timeout is not None:
+        wanted = min(wanted, timeout / 3)
+    once = max(_repetition_seconds(unit, dataset, timing), 1e-9)
     if once > 1.5 * wanted:
+        # The dearest cells stand together, at the end: they decide how many make a block.
+        dearest = float(cell_seconds(unit, dataset, timing).max())
         runs = math.ceil(once / wanted)
-        return Lengths(sizes=math.ceil(len(unit.sizes) / runs), repetitions=1)
+        fair = math.ceil(len(unit.sizes) / runs)
+        return Lengths(sizes=max(1, min(fair, int(2 * wanted / dearest))), repetitions=1)
     fitting = [length for length in ROUND if length * once <= 1.25 * wanted]
     return Lengths(sizes=len(unit.sizes), repetitions=max(fitting, default=1))

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from lcdb.errors import FetchError
 from lcdb_builders import sources
+from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Unit
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.planning.cost import (
     BYTES_PER_CELL,
+    NO_TIMINGS,
     block_lengths,
     count_blocks,
     stretch,
     unit_seconds,
 )
 from lcdb_builders.planning.plan import DatasetSpec, Plan
+from lcdb_builders.planning.timing import Timings, timing_of
 from lcdb_builders.planning.units import Subject, units
 
-__all__ = ["Estimate", "Line", "estimate"]
+__all__ = ["Estimate", "Line", "estimate", "known_here"]
 
 
 @dataclass(frozen=True)
@@ -89,16 +93,32 @@ def _subject(plan: Plan, spec: DatasetSpec) -> Subject | None:
         return None
 
 
-def _line(label: str, parts: list[tuple[Unit, Subject]], repetitions: int, factor: float) -> Line:
+def known_here(plan: Plan, datasets: Iterable[DatasetSpec] | None = None) -> dict[str, Snapshot]:
+    """Return the snapshots of datasets that can be had without asking anybody for them."""
+    found = {}
+    for spec in plan.datasets if datasets is None else datasets:
+        with suppress(FetchError):
+            found[spec.id] = sources.obtain(spec.source(plan.folder), offline=True)
+    return found
+
+
+def _line(
+    label: str,
+    parts: list[tuple[Unit, Subject]],
+    repetitions: int,
+    factor: float,
+    timings: Timings,
+) -> Line:
     blocks = cells = 0
     size = seconds = 0.0
     for unit, subject in parts:
         here = len(unit.sizes) * repetitions
         kind = DRAWS if unit.learner == DRAWS else unit.tuning
-        blocks += count_blocks(unit, block_lengths(unit, subject, factor), repetitions)
+        timing = timing_of(timings, unit)
+        blocks += count_blocks(unit, block_lengths(unit, subject, factor, timing), repetitions)
         cells += here if unit.learner != DRAWS else 0
         size += here * BYTES_PER_CELL[kind]
-        seconds += unit_seconds(unit, subject, repetitions)
+        seconds += unit_seconds(unit, subject, repetitions, timing)
     return Line(label, len(parts), blocks, cells, size, seconds / 3600)
 
 
@@ -106,6 +126,7 @@ def estimate(
     plan: Plan,
     learners: Mapping[str, Learner],
     datasets: Iterable[DatasetSpec] | None = None,
+    timings: Timings = NO_TIMINGS,
 ) -> Estimate:
     """Return what a plan takes, with nothing there yet.
 
@@ -117,6 +138,8 @@ def estimate(
         Those to count, see `lcdb_builders.planning.units.plan_learners`.
     datasets
         Those to count; all by default.
+    timings
+        What cells of classifiers from elsewhere took, see `lcdb_builders.run.timing`.
 
     Examples
     --------
@@ -133,10 +156,12 @@ def estimate(
     parts = [
         (unit, subject) for subject in known.values() for unit in units(plan, subject, learners)
     ]
-    factor = stretch(parts, plan.repetitions)
+    factor = stretch(parts, plan.repetitions, timings)
 
     def lines(labels: list[tuple[str, list[tuple[Unit, Subject]]]]) -> tuple[Line, ...]:
-        return tuple(_line(label, found, plan.repetitions, factor) for label, found in labels)
+        return tuple(
+            _line(label, found, plan.repetitions, factor, timings) for label, found in labels
+        )
 
     by_dataset: dict[str, list[tuple[Unit, Subject]]] = {id: [] for id in known}
     by_learner: dict[str, list[tuple[Unit, Subject]]] = {}
@@ -148,6 +173,6 @@ def estimate(
     return Estimate(
         datasets=lines(list(by_dataset.items())),
         learners=lines(list(by_learner.items())),
-        total=_line("total", parts, plan.repetitions, factor),
+        total=_line("total", parts, plan.repetitions, factor, timings),
         unknown=tuple(id for id, subject in subjects.items() if subject is None),
     )

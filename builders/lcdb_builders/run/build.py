@@ -20,6 +20,7 @@ from lcdb_builders.learners.base import Learner
 from lcdb_builders.learners.registry import keep_files
 from lcdb_builders.planning.cost import block_lengths, stretch
 from lcdb_builders.planning.plan import DatasetSpec, Plan, load_plan
+from lcdb_builders.planning.timing import Timings, timing_of
 from lcdb_builders.planning.units import Subject, plan_learners, units
 from lcdb_builders.run.cluster import Pool, check_pool, open_pool
 from lcdb_builders.run.compiling import compile_kernels, kinds_of
@@ -29,7 +30,9 @@ from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.packing import Cube, Packer
 from lcdb_builders.run.progress import Progress, choose
 from lcdb_builders.run.signals import Stop, stop_on_signals
+from lcdb_builders.run.timing import time_units
 from lcdb_builders.storage.journal import Claims, Failure, Journal
+from lcdb_builders.storage.manifest import believed
 from lcdb_builders.storage.parts import Target
 from lcdb_builders.storage.process import this_process
 from lcdb_builders.storage.repair import stray_cubes
@@ -217,7 +220,7 @@ def build(
                     snapshots.save(snapshot, work.root / "snapshots")
                 for learner in work.learners.values():
                     keep_files(learner, work.root)
-                jobs, costs = _prepare(work, journal, retry_failed)
+                jobs, costs = _prepare(work, journal, retry_failed, told, workers or usable_cpus())
                 builder = Builder(work, journal, costs, stop, told, claims)
                 with builder.packer:
                     if jobs:
@@ -287,7 +290,24 @@ def _get_snapshots(work: _Work, offline: bool) -> None:
         work.units[spec.id] = units(work.plan, work.snapshots[spec.id], work.learners)
 
 
-def _prepare(work: _Work, journal: Journal, retry_failed: bool) -> tuple[list[Job], Costs]:
+def _time(work: _Work, told: Progress, workers: int) -> Timings:
+    """Time classifiers from elsewhere that have something left to do."""
+    left = []
+    for dataset, chosen in work.chosen.items():
+        entry = believed(work.root, dataset)
+        held = entry.by_unit if entry is not None else {}
+        left += [
+            unit
+            for unit in chosen
+            if unit not in held or not held[unit].is_whole(work.plan.repetitions)
+        ]
+    allow_import = work.settings.allow_import
+    return time_units(left, work.root, allow_import=allow_import, workers=workers, tell=told.tell)
+
+
+def _prepare(
+    work: _Work, journal: Journal, retry_failed: bool, told: Progress, workers: int
+) -> tuple[list[Job], Costs]:
     """Return what is missing in the order of work."""
     subjects: dict[str, Subject] = {
         spec.id: known
@@ -300,17 +320,21 @@ def _prepare(work: _Work, journal: Journal, retry_failed: bool) -> tuple[list[Jo
         for subject in subjects.values()
         for unit in units(work.plan, subject, work.learners)
     ]
-    factor = stretch(every, repetitions)
+    timings = _time(work, told, workers)
+    factor = stretch(every, repetitions, timings)
     jobs = []
     for dataset, chosen in work.chosen.items():
         blocks = []
         for unit in chosen:
             if retry_failed:
                 journal.retry(unit)
-            lengths = block_lengths(unit, work.snapshots[dataset], factor)
+            timing = timing_of(timings, unit)
+            lengths = block_lengths(
+                unit, work.snapshots[dataset], factor, timing, work.settings.timeout
+            )
             blocks += journal.missing(unit, repetitions, lengths)
         jobs += pair(blocks)
-    costs = Costs(work.snapshots)
+    costs = Costs(work.snapshots, timings)
     return order(jobs, costs, start()), costs
 
 

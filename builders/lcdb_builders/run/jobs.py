@@ -9,7 +9,8 @@ import numpy as np
 
 from lcdb_builders.domain.part import Part
 from lcdb_builders.domain.unit import Block, Unit
-from lcdb_builders.planning.cost import cell_seconds
+from lcdb_builders.planning.cost import NO_TIMINGS, cell_seconds
+from lcdb_builders.planning.timing import Timings, timing_of
 from lcdb_builders.planning.units import Subject
 
 __all__ = ["Costs", "Job", "order", "overlap", "pair"]
@@ -98,17 +99,21 @@ class Costs:
     ----------
     datasets
         Snapshots by id.
+    timings
+        What cells of classifiers from elsewhere took.
     """
 
-    def __init__(self, datasets: Mapping[str, Subject]) -> None:
+    def __init__(self, datasets: Mapping[str, Subject], timings: Timings = NO_TIMINGS) -> None:
         self._datasets = datasets
+        self._timings = timings
         self._by_unit: dict[Unit, np.ndarray] = {}
 
     def __call__(self, job: Job) -> float:
         """Return the seconds of a job; a test set more costs little beside the fits."""
         unit = job.block.unit
         if unit not in self._by_unit:
-            self._by_unit[unit] = cell_seconds(unit, self._datasets[unit.dataset])
+            timing = timing_of(self._timings, unit)
+            self._by_unit[unit] = cell_seconds(unit, self._datasets[unit.dataset], timing)
         start, end = np.searchsorted(unit.sizes, [job.block.sizes[0], job.block.sizes[-1] + 1])
         return float(self._by_unit[unit][start:end].sum()) * len(job.block.repetitions)
 

@@ -18,7 +18,7 @@ from lcdb_builders.experiments.protocol import maker_of, trials_of
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
-from lcdb_builders.storage.naming import describe, described
+from lcdb_builders.storage.naming import describe, described, unit_of
 from lcdb_builders.storage.parts import Target
 
 __all__ = ["PREPARE", "TASKS", "block_from_json", "block_to_json", "compute", "pack", "ready"]
@@ -162,10 +162,33 @@ def prepare(root: str, block: Mapping[str, Any], splits: Sequence[str], allow_im
         import lcdb_builders.reference.generic  # noqa: F401
 
 
+def time_unit(root: str, unit: Mapping[str, Any], allow_import: bool) -> dict[str, Any]:
+    """Time cells of a unit whose class comes from elsewhere, see `lcdb_builders.planning.timing`.
+
+    Parameters
+    ----------
+    root
+        A database directory, or a folder that has its snapshots and estimators.
+    unit
+        The unit, as `lcdb_builders.storage.naming.describe` has it.
+    allow_import
+        Allow estimators from elsewhere than scikit-learn.
+    """
+    from lcdb_builders.learners import registry
+    from lcdb_builders.planning.timing import time_cells
+
+    here = unit_of(unit)
+    snapshot = _snapshot(root, here.dataset, here.dataset_sha256)
+    learner = registry.for_unit(here, allow_import=allow_import, root=root)
+    found = time_cells(learner, snapshot, here)
+    return {"sizes": found.sizes, "seconds": found.seconds}
+
+
 PREPARE: dict[str, Callable[..., None]] = {"compute": prepare}
 TASKS: dict[str, Callable[..., Any]] = {
     "compile": compile_kinds,
     "compute": compute,
     "pack": pack,
     "ready": ready,
+    "time": time_unit,
 }

@@ -1,0 +1,73 @@
+"""Classifiers from elsewhere are timed in processes of their own, which may crash or hang."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from queue import SimpleQueue
+
+from lcdb_builders.domain.unit import Unit
+from lcdb_builders.planning.timing import Timing, timing_key
+from lcdb_builders.run.supervise import Child
+from lcdb_builders.storage.naming import describe
+
+__all__ = ["time_units"]
+
+# Seconds that timing a unit may take; of what takes longer nothing is known but that.
+PATIENCE = 120.0
+
+
+def time_units(
+    units: Iterable[Unit],
+    root: Path,
+    *,
+    allow_import: bool,
+    workers: int,
+    tell: Callable[[str], None] = lambda text: None,
+) -> dict[tuple[str, ...], Timing]:
+    """Return what cells of units take whose classes come from elsewhere.
+
+    Parameters
+    ----------
+    units
+        Units; those of built-in learners are left out.
+    root
+        A database directory, or a folder that has its snapshots and estimators.
+    allow_import
+        Allow estimators from elsewhere than scikit-learn.
+    workers
+        How many processes may be at work.
+    tell
+        Called with a line on each.
+    """
+    chosen = {timing_key(unit): unit for unit in units if unit.estimator}
+
+    idle: SimpleQueue[Child] = SimpleQueue()
+
+    def one(unit: Unit) -> Timing | None:
+        arguments = {"root": str(root), "unit": describe(unit), "allow_import": allow_import}
+        child = idle.get()
+        try:
+            outcome = child.run("time", arguments, PATIENCE)
+        finally:
+            idle.put(child)
+        name = f"{unit.learner} on {unit.dataset}, {unit.split}"
+        if outcome.status == "timed_out":  # as dear as it can be said to be
+            tell(f"timed {name}: no end of three sizes within {PATIENCE:.0f} s")
+            return Timing((unit.sizes[-1],), (PATIENCE,))
+        if outcome.status != "complete":  # its blocks will say why
+            return None
+        timing = Timing(tuple(outcome.result["sizes"]), tuple(outcome.result["seconds"]))
+        cost = f"{1000 * timing.seconds[-1]:.3g} ms a cell at n = {timing.sizes[-1]}"
+        tell(f"timed {name}: {cost}")
+        return timing
+
+    count = max(1, min(workers, len(chosen)))
+    with ExitStack() as stack:
+        for _ in range(count):
+            idle.put(stack.enter_context(Child()))
+        with ThreadPoolExecutor(count, thread_name_prefix="lcdb time") as threads:
+            timings = list(threads.map(one, chosen.values()))
+    return {key: timing for key, timing in zip(chosen, timings, strict=True) if timing}
