@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from lcdb.errors import FailedBlocksError, PlanError
+from lcdb.errors import PlanError
 from lcdb_builders import sources
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.part import AnyUnit
@@ -20,19 +20,19 @@ from lcdb_builders.learners.base import Learner
 from lcdb_builders.learners.registry import keep_files
 from lcdb_builders.planning.cost import block_lengths, stretch
 from lcdb_builders.planning.plan import DatasetSpec, Plan, load_plan
-from lcdb_builders.planning.timing import Timings, timing_of
+from lcdb_builders.planning.timing import timing_of
 from lcdb_builders.planning.units import Subject, plan_learners, units
 from lcdb_builders.run.cluster import Pool, check_pool, open_pool
 from lcdb_builders.run.compiling import compile_kernels, kinds_of
+from lcdb_builders.run.ending import failed, look_for_values
 from lcdb_builders.run.engine import Engine, Settings, Tally
 from lcdb_builders.run.jobs import Costs, Job, order, overlap, pair
 from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.packing import Cube, Packer
 from lcdb_builders.run.progress import Progress, choose
 from lcdb_builders.run.signals import Stop, stop_on_signals
-from lcdb_builders.run.timing import time_units
+from lcdb_builders.run.timing import time_left
 from lcdb_builders.storage.journal import Claims, Failure, Journal
-from lcdb_builders.storage.manifest import believed
 from lcdb_builders.storage.parts import Target
 from lcdb_builders.storage.process import this_process
 from lcdb_builders.storage.repair import stray_cubes
@@ -290,21 +290,6 @@ def _get_snapshots(work: _Work, offline: bool) -> None:
         work.units[spec.id] = units(work.plan, work.snapshots[spec.id], work.learners)
 
 
-def _time(work: _Work, told: Progress, workers: int) -> Timings:
-    """Time classifiers from elsewhere that have something left to do."""
-    left = []
-    for dataset, chosen in work.chosen.items():
-        entry = believed(work.root, dataset)
-        held = entry.by_unit if entry is not None else {}
-        left += [
-            unit
-            for unit in chosen
-            if unit not in held or not held[unit].is_whole(work.plan.repetitions)
-        ]
-    allow_import = work.settings.allow_import
-    return time_units(left, work.root, allow_import=allow_import, workers=workers, tell=told.tell)
-
-
 def _prepare(
     work: _Work, journal: Journal, retry_failed: bool, told: Progress, workers: int
 ) -> tuple[list[Job], Costs]:
@@ -320,7 +305,9 @@ def _prepare(
         for subject in subjects.values()
         for unit in units(work.plan, subject, work.learners)
     ]
-    timings = _time(work, told, workers)
+    timings = time_left(
+        work.chosen, work.root, repetitions, work.settings.allow_import, workers, told.tell
+    )
     factor = stretch(every, repetitions, timings)
     jobs = []
     for dataset, chosen in work.chosen.items():
@@ -426,38 +413,11 @@ class Builder:
             cubes={cube.dataset: cube for cube in cubes},
         )
         if failures:
-            raise _failed(report, self.work.root)
-        self._look_for_values(report)
+            raise failed(failures, self.work.root)
+        chosen_labels = {unit.label for units in self.work.chosen.values() for unit in units}
+        look_for_values(report.cubes.values(), chosen_labels, self.work.root, self.told.tell)
         return report
-
-    def _look_for_values(self, report: Report) -> None:
-        """Raise where a curve was computed and has no value; tell of those that lack some."""
-        chosen = {unit.label for units in self.work.chosen.values() for unit in units}
-        statuses = {
-            label: status
-            for cube in report.cubes.values()
-            for label, status in cube.statuses.items()
-            if label in chosen
-        }
-        told = f"'lcdb status {self.work.root}' says why"
-        empty = [label for label, status in statuses.items() if status == "failed"]
-        if empty:
-            msg = f"{len(empty)} curves have no value in any cell, the first {empty[0]}; {told}"
-            raise FailedBlocksError(msg)
-        if partial := sum(status == "partial" for status in statuses.values()):
-            self.told.tell(f"{partial} curves lack values in some cells; {told}")
 
     def _check_stop(self) -> None:
         if self.stop():
             raise self.stop.error()
-
-
-def _failed(report: Report, root: Path) -> FailedBlocksError:
-    counts = Counter(failure.status for failure in report.failures)
-    many = " and ".join(f"{count} {status.replace('_', ' ')}" for status, count in counts.items())
-    first = report.failures[0]
-    msg = (
-        f"{many} of the blocks, the first of {first.block.unit.label}: {first.reason}; "
-        f"all others are built. 'lcdb status {root}' names them, --retry-failed tries them again"
-    )
-    return FailedBlocksError(msg)

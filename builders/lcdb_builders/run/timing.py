@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,12 +11,42 @@ from queue import SimpleQueue
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.planning.timing import Timing, timing_key
 from lcdb_builders.run.supervise import Child
+from lcdb_builders.storage.manifest import believed
 from lcdb_builders.storage.naming import describe
 
-__all__ = ["time_units"]
+__all__ = ["time_left", "time_units"]
 
 # Seconds that timing a unit may take; of what takes longer nothing is known but that.
 PATIENCE = 120.0
+
+
+def time_left(
+    chosen: Mapping[str, Sequence[Unit]],
+    root: Path,
+    repetitions: int,
+    allow_import: bool,
+    workers: int,
+    tell: Callable[[str], None],
+) -> dict[tuple[str, ...], Timing]:
+    """Time those units of a build that have something left to do.
+
+    Parameters
+    ----------
+    chosen
+        Units by dataset.
+    root
+        The database directory.
+    repetitions
+        R of the plan.
+    allow_import, workers, tell
+        As `time_units` takes them.
+    """
+    left: list[Unit] = []
+    for dataset, units in chosen.items():
+        entry = believed(root, dataset)
+        held = entry.by_unit if entry is not None else {}
+        left += [u for u in units if u not in held or not held[u].is_whole(repetitions)]
+    return time_units(left, root, allow_import=allow_import, workers=workers, tell=tell)
 
 
 def time_units(
