@@ -153,6 +153,7 @@ def test_a_killed_worker_costs_nothing_but_time(plan, tmp_path, undisturbed):
     workers[1].children()[0].kill()
     code, _, err = finish(process)
     assert code == 0, err
+    assert "lcdb: a worker killed by SIGKILL, 1 of 2 left; in its place another is started" in err
     assert sha256(tmp_path) == undisturbed
 
 

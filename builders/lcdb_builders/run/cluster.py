@@ -8,28 +8,26 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import dask
 from distributed import Client, Future, Scheduler
 from distributed.deploy.spec import SpecCluster
 
-from lcdb.errors import LCDBError, MissingExtraError, PlanError
-from lcdb_builders.planning.config import check, read_toml
+from lcdb.errors import LCDBError, PlanError
 from lcdb_builders.processes import child_environment, python
 from lcdb_builders.run.machine import SINGLE_THREADED, usable_cpus
 from lcdb_builders.run.remote import stop_work
+from lcdb_builders.run.slurm import Jobs, check_slurm
 
 __all__ = [
     "Pool",
     "check_pool",
     "local_pool",
     "open_pool",
-    "read_slurm",
     "remote_pool",
     "slurm_pool",
 ]
@@ -43,12 +41,11 @@ SETTINGS = {
     "distributed.scheduler.work-stealing": True,
     "distributed.comm.timeouts.connect": PATIENCE,
 }
-# Its server is started all the same; on a free port it is in nobody's way.
-NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 
 
-def _nothing() -> None:
-    """Do nothing."""
+def _nothing() -> Sequence[str]:
+    """Have nothing to tell."""
+    return ()
 
 
 @dataclass
@@ -61,13 +58,16 @@ class Pool:
         What tasks are submitted to.
     place
         For people.
+    source
+        Where workers come from, if they are not this build's own: what it waits for without any.
     tend
-        Called now and then: starts workers anew that died.
+        Called now and then: starts workers anew that died, and returns what there is to tell.
     """
 
     client: Client
     place: str
-    tend: Callable[[], None] = _nothing
+    source: str = ""
+    tend: Callable[[], Sequence[str]] = _nothing
 
     def threads(self) -> int:
         """Return how many tasks can run at the same time, at this moment."""
@@ -94,7 +94,7 @@ def check_pool(
         msg = f"workers is {workers}; expected 1 or more"
         raise PlanError(msg)
     if slurm is not None:
-        read_slurm(slurm)
+        check_slurm(slurm)
 
 
 @contextlib.contextmanager
@@ -153,14 +153,22 @@ class _LocalWorkers:
             start_new_session=True,
         )
 
-    def tend(self) -> None:
-        """Start a worker in the place of each that died."""
-        for place, process in enumerate(self.processes):
-            if process.poll() is not None:
-                if self.started >= self.limit:
-                    msg = f"workers died {self.started} times, the last with {process.returncode}"
-                    raise LCDBError(msg)
-                self.processes[place] = self._start()
+    def tend(self) -> Sequence[str]:
+        """Start a worker in the place of each that died, and tell."""
+        dead = {i: code for i, p in enumerate(self.processes) if (code := p.poll()) is not None}
+        if not dead:
+            return ()
+        if self.started >= self.limit:
+            msg = f"workers died {self.started} times, the last {_ended(list(dead.values())[-1])}"
+            raise LCDBError(msg)
+        for place in dead:
+            self.processes[place] = self._start()
+        how = ", ".join(dict.fromkeys(map(_ended, dead.values())))
+        many, anew = f"{len(dead)} workers", "in their places others are started"
+        if len(dead) == 1:
+            many, anew = "a worker", "in its place another is started"
+        count = len(self.processes)
+        return [f"{many} {how}, {count - len(dead)} of {count} left; {anew}"]
 
     def close(self) -> None:
         """End all workers, and their children with them."""
@@ -171,6 +179,20 @@ class _LocalWorkers:
             assert process.stdin is not None
             with contextlib.suppress(OSError):
                 process.stdin.close()
+
+
+def _ended(code: int) -> str:
+    """Return how a process ended.
+
+    Examples
+    --------
+    >>> _ended(-9), _ended(1)
+    ('killed by SIGKILL', 'ended with exit code 1')
+    """
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            return f"killed by {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"
 
 
 @contextlib.contextmanager
@@ -190,7 +212,7 @@ def local_pool(count: int) -> Iterator[Pool]:
     ):
         workers = _LocalWorkers(cluster.scheduler_address, count)
         try:
-            yield Pool(client, f"{count} workers on this machine", workers.tend)
+            yield Pool(client, f"{count} workers on this machine", tend=workers.tend)
         finally:
             workers.close()
 
@@ -206,37 +228,14 @@ def remote_pool(address: str) -> Iterator[Pool]:
             msg = f"no dask scheduler answers at {address!r} ({reason}); expected tcp://host:port"
             raise LCDBError(msg) from error
         with client:
-            yield Pool(client, f"the scheduler at {address}")
-
-
-def read_slurm(path: str | os.PathLike[str]) -> tuple[int, dict[str, Any]]:
-    """Return the number of jobs and the options of dask-jobqueue from a TOML file."""
-    content = read_toml(Path(path))
-    check(content, "slurm", Path(path).name)
-    options = dict(content)
-    jobs = options.pop("jobs", 1)
-    # One thread per process: kernels and BLAS are single-threaded.
-    options["processes"] = options["cores"]
-    options["scheduler_options"] = {**NO_DASHBOARD, **options.get("scheduler_options", {})}
-    return jobs, options
+            place = f"the scheduler at {address}"
+            yield Pool(client, place, f"workers to come to {place}")
 
 
 @contextlib.contextmanager
 def slurm_pool(path: str | os.PathLike[str]) -> Iterator[Pool]:
     """Submit jobs to SLURM whose workers come to a scheduler in this process."""
-    jobs, options = read_slurm(path)
-    try:
-        from dask_jobqueue import SLURMCluster
-    except ImportError as error:
-        msg = "--slurm needs dask-jobqueue; install it with: pip install 'lcdb-plusplus[cluster]'"
-        raise MissingExtraError(msg) from error
-    with _quiet():
-        try:
-            cluster = SLURMCluster(silence_logs=False, **options)
-            cluster.scale(jobs=jobs)
-        except (OSError, RuntimeError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            msg = f"SLURM jobs as in {path} could not be submitted: {reason}"
-            raise LCDBError(msg) from error
-        with cluster, Client(cluster, set_as_default=False) as client:
-            yield Pool(client, f"{jobs} SLURM jobs of {options['cores']} workers")
+    jobs = Jobs(path)
+    with _quiet(), jobs.submit() as cluster, Client(cluster, set_as_default=False) as client:
+        place = f"{jobs.count} SLURM jobs of {jobs.options['cores']} workers"
+        yield Pool(client, place, "SLURM to start jobs: squeue tells when", jobs.tend)

@@ -32,6 +32,8 @@ __all__ = ["Engine", "Settings", "Tally"]
 IN_FLIGHT = 2
 # Seconds between looks at what other builders do, growing from the first to the second.
 LOOKS = (0.5, 10.0)
+# Seconds without any worker until that is told.
+PATIENCE = 15.0
 # How often a task comes back whose dask workers died; each time several of them did.
 WORKER_DEATHS = 3
 # Failures that are told one by one.
@@ -121,6 +123,7 @@ class Engine:
         self._done: SimpleQueue[Future] = SimpleQueue()
         self._look_at, self._pause = 0.0, LOOKS[0]
         self._threads, self._counted_at = 0, 0.0
+        self._idle_since, self._told_of_none = 0.0, False
 
     def run(self, jobs: Sequence[Job], look: Callable[[Iterable[Job]], list[Job]]) -> None:
         """Do jobs until none is left, here or at other builders.
@@ -139,7 +142,8 @@ class Engine:
                 if self.stop():
                     raise self.stop.error()
                 self.watch()
-                self.pool.tend()
+                for line in self.pool.tend():
+                    self.progress.tell(line)
                 self._submit()
                 self._receive()
                 self._look(look)
@@ -152,10 +156,32 @@ class Engine:
         """Return how many tasks more may be in flight."""
         now = time.monotonic()
         if now - self._counted_at > (1.0 if self._threads else 0.1):
-            if not self._threads and not self._counted_at:
+            if not self._counted_at:
                 self.progress.tell(f"computing on {self.pool.place}")
-            self._threads, self._counted_at = self.pool.threads(), now
+            self._tell_of_workers(self.pool.threads(), now)
+            self._counted_at = now
         return IN_FLIGHT * self._threads - len(self._running)
+
+    def _tell_of_workers(self, threads: int, now: float) -> None:
+        """Tell when there are fewer workers than before, and when there is none."""
+        before, self._threads = self._threads, threads
+        waiting = f"waiting for {self.pool.source or 'workers to start'}"
+        if threads:
+            self._idle_since = 0.0
+            if threads < before and self.pool.source:
+                gone = before - threads
+                self.progress.tell(f"{gone} of {before} workers went away, {threads} left")
+            elif self._told_of_none:
+                self.progress.tell(f"{threads} workers are there")
+            self._told_of_none = False
+        elif before and self.pool.source:
+            self.progress.tell(f"all {before} workers went away; {waiting}")
+            self._told_of_none = True
+        elif not self._told_of_none:
+            self._idle_since = self._idle_since or now
+            if now - self._idle_since > PATIENCE:
+                self.progress.tell(f"no worker is there yet; {waiting}")
+                self._told_of_none = True
 
     def _submit(self) -> None:
         room = self._room()
