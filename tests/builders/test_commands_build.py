@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
+import socket
+
 import pytest
+from lcdb_builders.domain import snapshot as snapshots
+from lcdb_builders.planning.plan import load_plan
+from lcdb_builders.planning.units import plan_learners, units
+from lcdb_builders.run.tasks import block_to_json, compute
+from lcdb_builders.sources.bundled import bundled
+from lcdb_builders.storage import presence as presence_module
+from lcdb_builders.storage.journal import Journal, Lengths
+from lcdb_builders.storage.presence import Presence, present
 
 import lcdb
 from lcdb.cli import main
@@ -44,3 +56,76 @@ def test_build_a_part_of_a_plan(capsys, plan, tmp_path):
     with lcdb.open(root) as db:
         assert len(db) == 1
         assert db.curve("iris", "LDC", sampling="random").sizes == {"n": 2, "repetition": 3}
+
+
+# -- status ----------------------------------------------------------------------------------------
+
+
+def test_status_tells_how_many_cells_there_are(capsys, plan, tmp_path):
+    root = tmp_path / "database"
+    run(capsys, "build", plan, "--out", root, "--dataset", 61, "--learner", "LDC", "--quiet")
+    found = json.loads(run(capsys, "status", root, "--json")[0])
+    by_learner = {row["learner"]: row for row in found["counts"]}
+    assert by_learner["LDC"]["cells"] == by_learner["LDC"]["wanted"] == 2 * 8
+    assert (by_learner["NMC"]["cells"], by_learner["NMC"]["wanted"]) == (0, 2 * 8)
+    assert found["cells"] == {"computed": 16, "wanted": 32}
+    assert (found["in_flight"], found["builders"]) == (0, [])
+    out, _ = run(capsys, "status", root)
+    assert re.search(r"LDC +61 +default +1 +16 +100 %", out)
+    assert re.search(r"NMC +61 +default +1 +0 +0 %", out)
+    assert re.search(r"total .* 16 +50 %", out)
+
+
+def test_status_of_a_build_at_work(capsys, plan, tmp_path):
+    """Half of a curve in the journal is half of it, whoever waits for the cube."""
+    root = tmp_path / "database"
+    built = load_plan(plan)
+    (unit,) = (
+        unit for unit in units(built, bundled("61"), plan_learners(built)) if unit.learner == "LDC"
+    )
+    journal = Journal(root)
+    journal.prepare([unit])
+    snapshots.save(bundled("61"), root / "snapshots")
+    first, second = journal.missing(unit, 8, Lengths(2, 4))
+    compute(str(root), block_to_json(first), ["fixed"], allow_import=False)
+    presence = Presence(root, 8)
+    presence.begin("2 workers on this machine", 32)
+    presence.advance(8)
+    presence.beat()
+    with journal.lease(second):
+        found = json.loads(run(capsys, "status", root, "--json")[0])
+        out, _ = run(capsys, "status", root)
+    (curve,) = found["curves"]
+    assert (curve["status"], curve["cells"], curve["wanted"]) == ("partial", 8, 16)
+    assert found["in_flight"] == curve["in_flight"] == 1
+    (sign,) = found["builders"]
+    assert (sign["host"], sign["repetitions"], sign["wanted"]) == (socket.gethostname(), 8, 32)
+    assert re.search(r"LDC +61 +default +1 +8 +50 %", out)
+    assert "blocks in flight: 1" in out
+    assert re.search(r"at work: \S+ on \S+ with 2 workers on this machine, 0 of 32 cells", out)
+    assert "last sign of life 0 s ago" in out
+    presence.end()
+    assert json.loads(run(capsys, "status", root, "--json")[0])["builders"] == []
+
+
+def test_builders_at_work_say_so_and_the_dead_are_forgotten(tmp_path, monkeypatch):
+    """The rate is of what was computed since it began; a killed builder's file goes."""
+    (tmp_path / "blocks").mkdir()
+    clock = [50.0]
+    monkeypatch.setattr(presence_module.time, "monotonic", lambda: clock[0])
+    first = Presence(tmp_path, 8)
+    first.begin("one", 100)
+    first.advance(40)
+    clock[0] += 20
+    first.beat()
+    (sign,) = present(tmp_path)
+    assert (sign.computed, sign.seconds, sign.rate) == (40, 20.0, 2.0)
+    text = first.path.read_bytes()
+    owner, _, rest = text.partition(b" ")
+    place, pid, _ = owner.split(b"-")
+    first.path.write_bytes(b"-".join([place, pid, b"1"]) + b" " + rest)
+    assert present(tmp_path) == []
+    second = Presence(tmp_path, 8)
+    second.begin("two", 1)
+    assert [path.name for path in (tmp_path / "blocks").iterdir()] == [second.path.name]
+    second.end()

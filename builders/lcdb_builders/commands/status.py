@@ -1,5 +1,7 @@
 """Show which curves are done, failed, timed out or missing, by learner, dataset and tuning.
 
+And how many of their cells there are, packed or not, and which builders are at work.
+
 A curve is a dataset, learner, sampling, split and tuning, as in Table A.9 of Turan, Loog, Tax 2026.
 """
 
@@ -7,7 +9,10 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from lcdb_builders.run.progress import duration
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,6 +44,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         shown = {
             "totals": found.totals(),
+            "cells": dict(zip(("computed", "wanted"), found.cells, strict=True)),
+            "in_flight": found.in_flight,
+            "builders": [{**asdict(sign), "rate": sign.rate} for sign in found.builders],
             "counts": found.counts(),
             "curves": [curve.as_json() for curve in found.curves],
             "parts": [part.as_json() for part in found.parts],
@@ -58,8 +66,22 @@ def _print(found: Overview) -> None:
         console.print(_curves(found))
     if found.parts:
         console.print(_parts(found))
+    for line in _at_work(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     for label, status, reason in found.reasons():
         console.print(as_rich(f"{label} {COLUMNS[status]}: {reason}"), highlight=False)
+
+
+def _at_work(found: Overview) -> list[str]:
+    """Return a line for what is in flight, and for each builder."""
+    lines = [f"blocks in flight: {found.in_flight}"] if found.in_flight else []
+    for sign in found.builders:
+        rate = f", {sign.rate:,.0f} cells/s" if sign.computed else ""
+        lines.append(
+            f"at work: {sign.user} on {sign.host} with {sign.place}, {sign.computed:,} of "
+            f"{sign.wanted:,} cells{rate}, last sign of life {duration(sign.age)} ago"
+        )
+    return lines
 
 
 def _curves(found: Overview) -> Table:
@@ -70,17 +92,33 @@ def _curves(found: Overview) -> Table:
     from lcdb.text import as_rich
 
     totals = found.totals()
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_footer=True)
+    # Ten columns fit into the eighty of a terminal.
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_footer=True, padding=0)
     table.add_column("learner", footer="total")
     table.add_column("dataset")
     table.add_column("tuning")
     for status, name in COLUMNS.items():
         table.add_column(name, justify="right", footer=str(totals[status]))
+    computed, wanted = found.cells
+    table.add_column("cells", justify="right", footer=f"{computed:,}", no_wrap=True)
+    table.add_column("of all", justify="right", footer=_percent(computed, wanted), no_wrap=True)
     for row in found.counts():
         numbers = (str(row[status] or "") for status in COLUMNS)
         names = (as_rich(row[name]) for name in ("learner", "dataset", "tuning"))
-        table.add_row(*names, *numbers)
+        cells = (f"{row['cells']:,}", _percent(row["cells"], row["wanted"]))
+        table.add_row(*names, *numbers, *cells)
     return table
+
+
+def _percent(part: int, whole: int) -> str:
+    """Return a share in whole percent, which is 100 only of all of it.
+
+    Examples
+    --------
+    >>> _percent(999, 1000), _percent(1000, 1000), _percent(0, 0)
+    ('99 %', '100 %', '')
+    """
+    return f"{100 * part // whole} %" if whole else ""
 
 
 def _parts(found: Overview) -> Table:

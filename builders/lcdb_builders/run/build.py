@@ -34,6 +34,7 @@ from lcdb_builders.run.signals import Stop, stop_on_signals
 from lcdb_builders.run.timing import time_left
 from lcdb_builders.storage.journal import Claims, Failure, Journal
 from lcdb_builders.storage.parts import Target
+from lcdb_builders.storage.presence import Presence
 from lcdb_builders.storage.process import this_process
 from lcdb_builders.storage.repair import stray_cubes
 
@@ -330,6 +331,27 @@ def start() -> int:
     return int(digest(this_process())[:8], 16)
 
 
+@dataclass
+class _Shown:
+    """Progress that whoever looks at the directory sees as well."""
+
+    told: Progress
+    presence: Presence
+
+    def begin(self, cost: float, cells: int) -> None:
+        self.told.begin(cost, cells)
+
+    def advance(self, cost: float, cells: int) -> None:
+        self.told.advance(cost, cells)
+        self.presence.advance(cells)
+
+    def tell(self, text: str) -> None:
+        self.told.tell(text)
+
+    def end(self) -> None:
+        self.told.end()
+
+
 class Builder:
     """The two halves of a build: computing, and packing beside it."""
 
@@ -349,6 +371,7 @@ class Builder:
         self.stop = stop
         self.told = told
         self.tally = Tally()
+        self.presence = Presence(work.root, work.repetitions)
         self.packer = Packer(work.root, work.repetitions)
         self._handed: set[str] = set()
 
@@ -365,20 +388,24 @@ class Builder:
             settings=self.work.settings,
             costs=self.costs,
             stop=self.stop,
-            progress=self.told,
+            progress=_Shown(self.told, self.presence),
             finished=self._finished,
             watch=self._watch,
             tally=self.tally,
         )
-        self.told.begin(sum(map(self.costs, jobs)), sum(job.cells for job in jobs))
+        cells = sum(job.cells for job in jobs)
+        self.told.begin(sum(map(self.costs, jobs)), cells)
+        self.presence.begin(pool.place, cells)
         try:
             engine.run(jobs, self._left)
         finally:
+            self.presence.end()
             self.told.end()
 
     def _watch(self) -> None:
         self.packer.check()
         self.claims.check()
+        self.presence.beat()
 
     def _finished(self, dataset: str) -> None:
         self._handed.add(dataset)
