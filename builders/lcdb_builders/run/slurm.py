@@ -88,8 +88,9 @@ class Jobs:
                 if self.job_id:
                     await super().close()
 
+        job: Any = Job
         try:
-            cluster = SLURMCluster(silence_logs=False, job_cls=Job, **self.options)
+            cluster = SLURMCluster(silence_logs=False, job_cls=job, **self.options)
             cluster.scale(jobs=self.count)
         except (OSError, RuntimeError, ValueError) as error:
             msg = f"SLURM jobs as in {self.path} could not be submitted: {_answer(error)}"
