@@ -29,7 +29,7 @@ from lcdb_builders.run.engine import Engine, Settings, Tally
 from lcdb_builders.run.jobs import Costs, Job, order, overlap, pair
 from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.packing import Cube, Packer
-from lcdb_builders.run.progress import Progress, choose
+from lcdb_builders.run.progress import Counted, Progress, choose
 from lcdb_builders.run.signals import Stop, stop_on_signals
 from lcdb_builders.run.timing import time_left
 from lcdb_builders.storage.journal import Claims, Failure, Journal
@@ -331,27 +331,6 @@ def start() -> int:
     return int(digest(this_process())[:8], 16)
 
 
-@dataclass
-class _Shown:
-    """Progress that whoever looks at the directory sees as well."""
-
-    told: Progress
-    presence: Presence
-
-    def begin(self, cost: float, cells: int) -> None:
-        self.told.begin(cost, cells)
-
-    def advance(self, cost: float, cells: int) -> None:
-        self.told.advance(cost, cells)
-        self.presence.advance(cells)
-
-    def tell(self, text: str) -> None:
-        self.told.tell(text)
-
-    def end(self) -> None:
-        self.told.end()
-
-
 class Builder:
     """The two halves of a build: computing, and packing beside it."""
 
@@ -388,7 +367,7 @@ class Builder:
             settings=self.work.settings,
             costs=self.costs,
             stop=self.stop,
-            progress=_Shown(self.told, self.presence),
+            progress=Counted(self.told, self.presence.advance),
             finished=self._finished,
             watch=self._watch,
             tally=self.tally,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from typing import IO, NamedTuple, Protocol
 
 from lcdb.text import as_rich, visible
 
-__all__ = ["BUILDING", "Bar", "Lines", "Progress", "Silent", "Words", "choose"]
+__all__ = ["BUILDING", "Bar", "Counted", "Lines", "Progress", "Silent", "Words", "choose"]
 
 # Seconds between lines.
 INTERVAL = 15.0
@@ -66,6 +67,27 @@ class Silent:
 
     def end(self) -> None:
         """Do nothing."""
+
+
+class Counted:
+    """Tells somebody else, and calls a function with each number of cells.
+
+    Examples
+    --------
+    >>> counts = []
+    >>> Counted(Silent(), counts.append).advance(cost=2.0, cells=30)
+    >>> counts
+    [30]
+    """
+
+    def __init__(self, told: Progress, count: Callable[[int], None]) -> None:
+        self.begin, self.tell, self.end = told.begin, told.tell, told.end
+        self._told, self._count = told, count
+
+    def advance(self, cost: float, cells: int) -> None:
+        """Tell that so much is done, and count it."""
+        self._told.advance(cost, cells)
+        self._count(cells)
 
 
 def duration(seconds: float) -> str:
