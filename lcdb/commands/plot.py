@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from lcdb.errors import StorageError
+from lcdb.errors import ArgumentError, StorageError
 from lcdb.schema import METRICS
 
 __all__ = ["configure", "run"]
@@ -52,7 +52,10 @@ def run(arguments: argparse.Namespace) -> None:
             draw(db, arguments.figure, dataset=dataset, metric=metric)
     try:
         plt.savefig(out, dpi=arguments.dpi)
-    except (OSError, ValueError) as error:
+    except ValueError as error:  # of another suffix than there are
+        msg = f"{out} could not be written: {error}"
+        raise ArgumentError(msg) from error
+    except OSError as error:
         msg = f"{out} could not be written: {error}"
         raise StorageError(msg) from error
     print(out)

@@ -26,6 +26,14 @@ def _trials(text: str) -> tuple[str, int]:
     return name, int(count)
 
 
+def _checkpoint(text: str) -> tuple[str | None, int]:
+    name, _, place = text.rpartition("=")
+    if not place.isdecimal() or int(place) < 1 or text.startswith("="):
+        msg = f"{text!r} is not K or NAME=K with K from 1"
+        raise argparse.ArgumentTypeError(msg)
+    return name or None, int(place)
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``lcdb profile``."""
     parser.add_argument("folder", metavar="DIR", type=Path, help="a folder of CSV files")
@@ -33,7 +41,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--trials", metavar="NAME=N", type=_trials, action="append", required=True,
         help="trials behind each mean of DIR/NAME.csv; once for each method",
     )  # fmt: skip
-    parser.add_argument("--checkpoint", type=int, metavar="K", help="pair of columns, from 1")
+    parser.add_argument(
+        "--checkpoint", metavar="[NAME=]K", type=_checkpoint, action="append", default=[],
+        help="pair of columns, from 1: of all methods, or of one; may be repeated (default: last)",
+    )  # fmt: skip
     parser.add_argument("--kind", choices=["welch", "gap", "ratio"], default="welch")
     parser.add_argument("--minimize", action="store_true", help="small means are good")
     parser.add_argument("--out", type=Path, metavar="FILE", help="draw the profiles: svg, pdf, png")
@@ -43,9 +54,19 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the profiles, and draw them if asked to."""
     from lcdb.analysis import read_results, results_profile
 
+    methods = dict(arguments.trials)
+    checkpoints = dict(arguments.checkpoint)
+    for name in checkpoints:
+        if name is not None and name not in methods:
+            msg = (
+                f"--checkpoint names {name!r}, which no --trials does.{did_you_mean(name, methods)}"
+            )
+            raise LabelError(msg)
     found = {
-        name: read_results(_file(arguments.folder, name), trials, arguments.checkpoint)
-        for name, trials in arguments.trials
+        name: read_results(
+            _file(arguments.folder, name), trials, checkpoints.get(name, checkpoints.get(None))
+        )
+        for name, trials in methods.items()
     }
     direction = "minimize" if arguments.minimize else "maximize"
     profiles = results_profile(found, None, arguments.kind, direction)

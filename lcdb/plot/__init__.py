@@ -5,16 +5,16 @@ Learners have the same colour in all of them.
 
 from lcdb.plot.beyond import by_repetitions, decomposition, rank_map
 from lcdb.plot.choices import choices
+from lcdb.plot.distributions import distributions
 from lcdb.plot.figures import (
-    distributions,
     inverse_cdf,
-    non_gaussian_share,
     profile,
     quantile_curves,
     rejection_map,
 )
 from lcdb.plot.jordan2018 import EXPERIMENT_FIGURES, draw_experiment
 from lcdb.plot.lifetimes import learning_curves, lifetime_returns
+from lcdb.plot.shares import non_gaussian_panels, non_gaussian_share
 from lcdb.plot.style import colour_of
 from lcdb.plot.turan2026 import FIGURES, draw
 
@@ -31,6 +31,7 @@ __all__ = [
     "inverse_cdf",
     "learning_curves",
     "lifetime_returns",
+    "non_gaussian_panels",
     "non_gaussian_share",
     "profile",
     "quantile_curves",

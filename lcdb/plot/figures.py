@@ -10,45 +10,48 @@ import xarray as xr
 
 from lcdb import analysis, stats
 from lcdb.analysis.apply import REPETITION, need_dims
-from lcdb.plot.style import colour_of, label_ends, line_style_of, metric_label, new_axes
+from lcdb.plot.style import (
+    caption,
+    colour_of,
+    context,
+    each,
+    label_ends,
+    line_style_of,
+    metric_label,
+    new_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "distributions",
     "inverse_cdf",
-    "non_gaussian_share",
     "profile",
     "quantile_curves",
     "rejection_map",
 ]
 
 
-def _each(scores: xr.DataArray, dim: str) -> list[tuple[str, xr.DataArray]]:
-    """Return (label, part) along a dim, or the whole under the dataset's name without it."""
-    if dim in scores.dims:
-        return [(str(label), scores.sel({dim: label})) for label in scores[dim].values]
-    name = scores.coords[dim].item() if dim in scores.coords else scores.attrs.get("dataset_name")
-    return [(str(name or scores.name or "scores"), scores)]
-
-
 def quantile_curves(
     scores: xr.DataArray,
-    quantiles: tuple[float, float] = (0.05, 0.95),
-    width: float = 2.0,
+    quantiles: Sequence[float] = (0.05, 0.95),
+    width: float | None = 2.0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw mean, mean ± width·sd as a band, and two quantiles as lines, against n.
+    """Draw mean, mean ± width·sd as a band, and quantiles, against n.
 
-    Where the lines leave the band, the distribution is not the normal one that the band suggests.
+    Where quantiles leave the band, the distribution is not the normal one that the band suggests.
+    Up to two quantiles are dotted lines; more are a fan of shades, each from a quantile to the one
+    that lies as far from the other end, and the band is two dashed lines then.
 
     Parameters
     ----------
     scores
         Dims ``n`` and ``repetition``, and ``learner`` for several at once.
-    quantiles, width
-        What is drawn.
+    quantiles
+        Probabilities, any number of them.
+    width
+        Of the band, in standard deviations; None for no band.
     ax
         Where; new axes unless given.
 
@@ -63,156 +66,62 @@ def quantile_curves(
     need_dims(scores, "n", REPETITION)
     ax = new_axes(ax)
     ends = []
-    for name, part in _each(scores.dropna("n", how="all"), "learner"):
-        found = analysis.summary(part, quantiles).compute()
-        n, mean, spread = found["n"].values, found["mean"].values, width * found["sd"].values
+    probabilities = sorted(map(float, quantiles))
+    pairs, alone = _fan(probabilities) if len(probabilities) > 2 else ([], probabilities)
+    for name, part in each(scores.dropna("n", how="all"), "learner"):
+        found = analysis.summary(part, probabilities).compute()
+        n, mean = found["n"].values, found["mean"].values
         colour = colour_of(name)
-        ax.fill_between(n, mean - spread, mean + spread, color=colour, alpha=0.18, linewidth=0)
         ax.plot(n, mean, color=colour, linewidth=1.6, label=name)
-        for i in range(len(quantiles)):
-            ax.plot(n, found["quantile"].isel(q=i), color=colour, linewidth=1.0, linestyle=":")
+        for low, high in pairs:
+            below, above = (found["quantile"].sel(q=q).values for q in (low, high))
+            ax.fill_between(n, below, above, color=colour, alpha=0.16, linewidth=0)
+        for q in alone:
+            ax.plot(n, found["quantile"].sel(q=q), color=colour, linewidth=1.0, linestyle=":")
+        if width is not None:
+            _sd_band(ax, n, mean, width * found["sd"].values, colour, lines=bool(pairs))
         there = np.flatnonzero(np.isfinite(mean))
         if there.size:
             ends.append((name, n[there[-1]], mean[there[-1]]))
     ax.set(xlabel="training set size n", ylabel=metric_label(scores.name))
     ax.set_xlim(scores["n"].values[0], scores["n"].values[-1])
     label_ends(ax, ends)
-    low, high = (f"{100 * q:g}" for q in quantiles)
-    text = f"line: mean; band: ± {width:g} sd; dotted: {low} % and {high} % quantile"
-    ax.set_title(text, fontsize="small", loc="left")
+    caption(ax, context(scores), *_key_to_quantiles(pairs, alone, width))
     return ax
 
 
-def distributions(
-    samples: xr.DataArray | Mapping[str, np.ndarray],
-    dim: str = "learner",
-    ax: Axes | None = None,
-    learner: str | None = None,
-) -> Axes:
-    """Draw the distribution over repetitions of several cells beside each other.
-
-    Parameters
-    ----------
-    samples
-        Dims `dim` and ``repetition``, or a mapping from label to sample.
-    dim
-        What stands side by side: learner, sampling, split, n, ...
-    ax
-        Where; new axes unless given.
-    learner
-        Whose distributions all of them are: they have its colour.
-
-    Examples
-    --------
-    >>> import lcdb
-    >>> with lcdb.tutorial() as db:
-    ...     labels = dict(sampling="random", split="varying", tuning="default")
-    ...     cells = db.select("iris", **labels)[61].sel(n=20)
-    ...     ax = lcdb.plot.distributions(cells)
-    >>> ax.get_ylabel()
-    'accuracy'
-    """
-    ax = new_axes(ax)
-    if isinstance(samples, xr.DataArray):
-        label: object = samples.name
-        parts = [(name, part.values.ravel()) for name, part in _each(samples, dim)]
-    else:
-        label = None
-        parts = [(name, np.asarray(values, float)) for name, values in samples.items()]
-    kept = [values[np.isfinite(values)].astype(float) for _, values in parts]
-    seen = np.concatenate(kept)
-    # A bar of a sample with two distinct values would be as tall as their distance.
-    tallest = max(np.ptp(seen), 1e-6) / 30 if seen.size else 1.0
-    for place, ((name, _), values) in enumerate(zip(parts, kept, strict=True)):
-        _one_distribution(ax, place, values, colour_of(learner or name), tallest)
-    ax.set_xticks(range(len(parts)), [name for name, _ in parts])
-    ax.set(ylabel=metric_label(label), xlabel=dim)
-    return ax
+def _fan(probabilities: list[float]) -> tuple[list[tuple[float, float]], list[float]]:
+    """Return pairs of probabilities from the outside in, and the one in the middle, if any."""
+    half = len(probabilities) // 2
+    pairs = [(probabilities[i], probabilities[-1 - i]) for i in range(half)]
+    return pairs, probabilities[half : len(probabilities) - half]
 
 
-def _one_distribution(
-    ax: Axes, place: int, values: np.ndarray, colour: str, tallest: float
+def _sd_band(
+    ax: Axes, n: np.ndarray, mean: np.ndarray, half: np.ndarray, colour: str, *, lines: bool
 ) -> None:
-    """Draw a sample as a mirrored histogram with its median and middle 90 %.
-
-    A histogram, since scores on a lattice have no smooth density.
-    """
-    if not values.size:
-        return
-    distinct = np.unique(values)
-    if distinct.size <= 40:
-        gap = min(np.diff(distinct).min(), tallest) if distinct.size > 1 else tallest
-        counts = np.array([(values == v).sum() for v in distinct])
-        edges = np.stack([distinct - gap / 2, distinct + gap / 2], axis=1)
+    """Draw mean ± half as a shade, or as two dashed lines."""
+    if lines:
+        for edge in (mean - half, mean + half):
+            ax.plot(n, edge, color=colour, linewidth=0.8, linestyle="--")
     else:
-        counts, cuts = np.histogram(values, bins=40)
-        edges = np.stack([cuts[:-1], cuts[1:]], axis=1)
-    half = 0.42 * counts / counts.max()
-    height = edges[:, 1] - edges[:, 0]
-    ax.barh(
-        edges[:, 0], 2 * half, height, left=place - half, align="edge", color=colour, alpha=0.45
-    )
-    low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
-    ax.plot([place, place], [low, high], color=colour, linewidth=1.2)
-    ax.plot([place], [middle], marker="o", color=colour, markersize=4)
+        ax.fill_between(n, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
 
 
-def non_gaussian_share(
-    scores: Mapping[Any, xr.DataArray] | xr.DataArray, bins: int = 20, ax: Axes | None = None
-) -> Axes:
-    """Draw the share of non-Gaussian cells against the share of the largest size.
-
-    Parameters
-    ----------
-    scores
-        What ``db.select`` returns, or one of its arrays; with the dim ``learner`` a line for each.
-    bins
-        Of n/m in (0, 1].
-    ax
-        Where; new axes unless given.
-
-    Examples
-    --------
-    >>> import lcdb
-    >>> with lcdb.tutorial() as db:
-    ...     labels = dict(sampling="random", split="varying", tuning="default")
-    ...     ax = lcdb.plot.non_gaussian_share(db.select(learner=["NMC", "LDC"], **labels))
-    >>> ax.get_ylabel()
-    'non-Gaussian cells (%)'
-    """
-    arrays = list(scores.values()) if isinstance(scores, Mapping) else [scores]
-    found: dict[str, tuple[list[np.ndarray], list[np.ndarray]]] = {}
-    for array in arrays:
-        rejected = analysis.normality(array)["non_gaussian"].compute()
-        for name, part in _each(rejected, "learner"):
-            fraction = part["fraction"].broadcast_like(part).values.ravel()
-            values = part.values.ravel()
-            kept = np.isfinite(values)
-            x, y = found.setdefault(name, ([], []))
-            x.append(fraction[kept])
-            y.append(values[kept])
-    ax = new_axes(ax)
-    ends = []
-    edges = np.linspace(0, 1, bins + 1)
-    for name, (xs, ys) in found.items():
-        which = np.clip(np.digitize(np.concatenate(xs), edges, right=True) - 1, 0, bins - 1)
-        total = np.bincount(which, minlength=bins)
-        hits = np.bincount(which, np.concatenate(ys), minlength=bins)
-        there = total > 0
-        centre, share = (edges[:-1] + 0.5 / bins)[there], 100 * hits[there] / total[there]
-        look: dict[str, Any] = {
-            "color": colour_of(name),
-            "linestyle": line_style_of(name),
-            "linewidth": 1.4,
-        }
-        ax.plot(centre, share, label=name, **look)
-        if there.any():
-            ends.append((name, centre[-1], share[-1]))
-    ax.set(xlabel="n / largest n", ylabel="non-Gaussian cells (%)", xlim=(0, 1), ylim=(-3, 103))
-    ax.axhline(5, color="0.6", linewidth=0.8)
-    ax.annotate("5 %", (0, 5), xytext=(2, 2), textcoords="offset points", fontsize="x-small")
-    label_ends(ax, ends)
-    return ax
+def _key_to_quantiles(
+    pairs: list[tuple[float, float]], alone: list[float], width: float | None
+) -> list[str]:
+    """Return what the lines and shades of `quantile_curves` are, in lines that fit."""
+    parts = ["line: mean"]
+    if width is not None:
+        parts.append(f"{'dashed' if pairs else 'band'}: ± {width:g} sd")
+    if pairs:
+        parts.append("shades: " + ", ".join(f"{100 * a:g}–{100 * b:g} %" for a, b in pairs))
+    if alone:
+        plural = "s" if len(alone) > 1 else ""
+        names = " and ".join(f"{100 * q:g} %" for q in alone)
+        parts.append(f"dotted: {names} quantile{plural}")
+    return ["; ".join(parts[:2]), "; ".join(parts[2:])] if pairs else ["; ".join(parts)]
 
 
 def rejection_map(shares: xr.DataArray, ax: Axes | None = None) -> Axes:
@@ -234,7 +143,7 @@ def rejection_map(shares: xr.DataArray, ax: Axes | None = None) -> Axes:
     ['5', '90']
     """
     rows, columns = shares.dims
-    size = (1.6 + 0.55 * shares.sizes[columns], 1.0 + 0.32 * shares.sizes[rows])
+    size = (max(4.2, 1.6 + 0.55 * shares.sizes[columns]), 1.0 + 0.32 * shares.sizes[rows])
     ax = new_axes(ax, figsize=size)
     values = shares.values
     ax.imshow(values, cmap="cividis", vmin=0, vmax=100, aspect="auto")
@@ -278,7 +187,7 @@ def inverse_cdf(
     'probability'
     """
     if isinstance(samples, xr.DataArray):
-        parts = {name: part.values for name, part in _each(samples, "learner")}
+        parts = {name: part.values for name, part in each(samples, "learner")}
         label: object = samples.name
     else:
         parts, label = {name: np.asarray(v, float) for name, v in samples.items()}, "value"
@@ -302,6 +211,8 @@ def inverse_cdf(
         margin = 0.04 * max(np.ptp(drawn), 1e-6)
         ax.set_ylim(drawn.min() - margin, drawn.max() + margin)
     label_ends(ax, ends)
+    if isinstance(samples, xr.DataArray):
+        caption(ax, context(samples))
     return ax
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import xarray as xr
 from lcdb.errors import LabelError, NotBuiltError, did_you_mean
 from lcdb.plot.figures import inverse_cdf
 from lcdb.plot.lifetimes import learning_curves, lifetime_returns
-from lcdb.plot.style import need_matplotlib
+from lcdb.plot.style import caption, colour_of, need_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,19 +37,24 @@ def _there(row: xr.DataArray) -> np.ndarray:
     return values[np.isfinite(values)]
 
 
-def _grid(rows: int, columns: int) -> np.ndarray:
+def _grid(rows: int, columns: int, *, share: bool = False) -> np.ndarray:
+    """Return the axes of a grid; those of a row have one scale if `share`."""
     need_matplotlib()
     import matplotlib.pyplot as plt
 
     size = (0.8 + 3.4 * columns, 0.4 + 2.7 * rows)
-    _, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+    _, axes = plt.subplots(
+        rows, columns, figsize=size, layout="constrained", squeeze=False,
+        sharey="row" if share else False,
+    )  # fmt: skip
     return axes
 
 
 def _accuracies(cube: xr.Dataset) -> list[Axes]:
     """Draw a row per mode and a column per task: inverse CDFs of the learners' accuracies."""
     modes, tasks = cube["mode"].values, cube["task"].values
-    axes = _grid(len(modes), len(tasks))
+    axes = _grid(len(modes), len(tasks), share=True)
+    drawn: dict[int, list[np.ndarray]] = {}
     for i, mode in enumerate(modes):
         for j, task in enumerate(tasks):
             part = cube["accuracy"].sel(mode=mode, task=task)
@@ -58,9 +64,20 @@ def _accuracies(cube: xr.Dataset) -> list[Axes]:
                 axes[i, j].set_axis_off()
                 continue
             inverse_cdf(samples, support=(0.0, 1.0), ax=axes[i, j])
-            axes[i, j].set_title(f"{task}, {mode}", fontsize="small", loc="left")
+            caption(axes[i, j], f"{task}, {mode}")
             axes[i, j].set_ylabel("accuracy" if j == 0 else "")
+            lines = [np.asarray(line.get_ydata(), float) for line in axes[i, j].lines]
+            drawn[i] = [*drawn.get(i, []), *lines]
+        _fit(axes[i, 0], drawn.get(i, []))
     return list(axes.ravel())
+
+
+def _fit(ax: Axes, lines: list[np.ndarray]) -> None:
+    """Set the limits of a row of axes to what all of them show; bands may end beyond."""
+    if lines:
+        values = np.concatenate(lines)
+        margin = 0.04 * max(float(np.ptp(values)), 1e-6)
+        ax.set_ylim(values.min() - margin, values.max() + margin)
 
 
 def _returns(cube: xr.Dataset) -> list[Axes]:
@@ -82,10 +99,33 @@ def _reruns(cube: xr.Dataset) -> list[Axes]:
     if not samples:
         msg = "no trial of PPO was run again; 'lcdb build pendulum --appendix-c' does it"
         raise NotBuiltError(msg)
-    left, right = _grid(1, 2)[0]
+    left, middle, right = _grid(1, 3)[0]
+    _selected(cube, list(samples), left)
     returns = cube["episode_return"].sel(algorithm=list(samples))
     window = max(1, returns.sizes["episode"] // 100)
-    return [learning_curves(returns, window, ax=left), lifetime_returns(samples, ax=right)]
+    learning_curves(returns, window, ax=middle)
+    caption(middle, "run again: mean ± sd of an episode")
+    lifetime_returns(samples, ax=right)
+    caption(right, "run again: mean return of a lifetime")
+    return [left, middle, right]
+
+
+def _selected(cube: xr.Dataset, names: list[str], ax: Axes) -> None:
+    """Draw the returns of all trials of PPO, and which of them were run again."""
+    known = "ppo" in cube["algorithm"].values
+    whole = _there(cube["mean_return"].sel(algorithm="ppo")) if known else np.empty(0)
+    if whole.size:
+        lifetime_returns({"ppo": whole}, ax=ax)
+    else:
+        ax.set(xlabel="probability", ylabel="mean return of a lifetime", xlim=(0, 1))
+    for name in names:
+        asked = json.loads(str(cube["params"].sel(algorithm=name).item()))
+        if "trial" not in asked:
+            continue
+        first = cube["mean_return"].sel(algorithm=asked["algorithm"]).sel(trial=asked["trial"])
+        share = int(name.removeprefix(_RERUNS)) / 100.0
+        ax.plot([share], [float(first)], marker="o", markersize=5, color=colour_of(name))
+    caption(ax, "all trials; dots: those that are run again")
 
 
 EXPERIMENT_FIGURES: dict[str, _Figure] = {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 
 from lcdb.errors import MissingExtraError
 from lcdb.schema import LEARNERS, METRICS
@@ -15,12 +16,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "caption",
     "colour_of",
+    "context",
+    "each",
     "label_ends",
     "line_style_of",
     "metric_label",
     "need_matplotlib",
     "new_axes",
+    "spread_out",
 ]
 
 # Ten colours that stay apart for colour-blind readers (Tol's muted scheme, and black), one for
@@ -112,38 +117,96 @@ def new_axes(ax: Axes | None = None, **options: Any) -> Axes:
 
 
 def label_ends(ax: Axes, lines: Iterable[tuple[str, Any, Any]]) -> None:
-    """Write names at the right ends of lines; in a legend where the ends are too close for that.
+    """Write names at the right ends of lines, where they stay whatever becomes of the limits.
+
+    Labels that would overlap make way, with a thin line to where they belong; where too many end
+    in one place for that, there is a legend.
 
     Parameters
     ----------
     ax
-        Drawn on already, with its limits as they will stay and its lines labelled.
+        With its lines drawn and labelled.
     lines
         (name, x, y) of each line's end, in data coordinates.
     """
-    ends = sorted(lines, key=lambda end: end[2])
+    from lcdb.plot.labels import GAP, EndLabels
+
+    ends = [(name, float(x), float(y)) for name, x, y in lines if np.isfinite(y)]
     if not ends:
         return
-    low, high = ax.get_ylim()
-    points = ax.get_window_extent().height * 72.0 / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
-    gap = 10.0 * (high - low) / points
-    true = np.array([end[2] for end in ends], float)
-    heights = true.copy()
-    for i in range(1, len(heights)):
-        heights[i] = max(heights[i], heights[i - 1] + gap)
-    # Pushing upwards moves the middle: shift all back by as much as it moved on average.
-    heights -= np.mean(heights - true)
-    if np.abs(heights - true).max() > 2.0 * gap:
+    box, dpi = ax.get_window_extent(), ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    gap = GAP * dpi / 72.0
+    true = np.clip(ax.transData.transform([end[1:] for end in ends])[:, 1], box.y0, box.y1)
+    moved = np.abs(spread_out(true, gap, box.y0, box.y1) - true).max()
+    if len(ends) * gap > box.height or moved > 3.0 * gap:
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
         return
-    for (name, x, _), height in zip(ends, heights, strict=True):
-        ax.annotate(
-            name,
-            (x, height),
-            xytext=(4, 0),
-            textcoords="offset points",
-            color=colour_of(name),
-            va="center",
-            fontsize="small",
-            annotation_clip=False,
-        )
+    EndLabels(ax, ends)
+
+
+def spread_out(places: np.ndarray, gap: float, low: float, high: float) -> np.ndarray:
+    """Return places that are at least a gap apart, in the same order, and as near as can be.
+
+    Examples
+    --------
+    >>> spread_out(np.array([5.0, 5.0, 20.0]), 2.0, 0.0, 20.0).tolist()
+    [4.0, 6.0, 20.0]
+    """
+    order = np.argsort(places, kind="stable")
+    # Apart by a gap is: places minus multiples of the gap ascend. The nearest ascending numbers
+    # (in least squares) are means of neighbours that were in the wrong order.
+    groups: list[tuple[float, int]] = []
+    for i, place in enumerate(places[order]):
+        mean, size = float(place) - i * gap, 1
+        while groups and groups[-1][0] > mean:
+            other, others = groups.pop()
+            mean, size = (mean * size + other * others) / (size + others), size + others
+        groups.append((mean, size))
+    level = np.concatenate([np.full(size, mean) for mean, size in groups])
+    level = np.clip(level, low, max(low, high - (len(places) - 1) * gap))
+    found = np.empty(len(places))
+    found[order] = level + gap * np.arange(len(places))
+    return found
+
+
+def context(scores: xr.DataArray | Mapping[Any, xr.DataArray]) -> str:
+    """Return what a figure is of: dataset, sampling, split, tuning and metric, where there is one.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     context(db.curve("iris", "LDC", metric="brier"))
+    'iris · additive · fixed · Brier score'
+    """
+    arrays = list(scores.values()) if isinstance(scores, Mapping) else [scores]
+    if not arrays:
+        return ""
+    names = list(dict.fromkeys(_dataset_of(array) for array in arrays))
+    datasets = ", ".join(filter(None, names)) if len(names) <= 4 else f"{len(names)} datasets"
+    parts = [datasets]
+    for dim in ("sampling", "split", "tuning"):
+        labels = arrays[0].coords[dim].values.ravel() if dim in arrays[0].coords else []
+        text = " and ".join(map(str, labels))
+        parts.append("" if dim == "tuning" and text == "default" else text)
+    parts.append(metric_label(arrays[0].name) if arrays[0].name in METRICS else "")
+    return " · ".join(filter(None, parts))
+
+
+def _dataset_of(array: xr.DataArray) -> str:
+    if "dataset_name" in array.attrs:
+        return str(array.attrs["dataset_name"])
+    return str(array.coords["dataset"].item()) if "dataset" in array.coords else ""
+
+
+def caption(ax: Axes, *lines: str) -> None:
+    """Write small lines above the axes, from the left; empty ones are left out."""
+    ax.set_title("\n".join(filter(None, lines)), fontsize="small", loc="left")
+
+
+def each(scores: xr.DataArray, dim: str) -> list[tuple[str, xr.DataArray]]:
+    """Return (label, part) along a dim, or the whole under the dataset's name without it."""
+    if dim in scores.dims:
+        return [(str(label), scores.sel({dim: label})) for label in scores[dim].values]
+    name = scores.coords[dim].item() if dim in scores.coords else scores.attrs.get("dataset_name")
+    return [(str(name or scores.name or "scores"), scores)]

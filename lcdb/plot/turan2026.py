@@ -12,17 +12,18 @@ import xarray as xr
 from lcdb import analysis
 from lcdb.errors import LabelError, did_you_mean
 from lcdb.plot.beyond import by_repetitions, decomposition, rank_map
+from lcdb.plot.distributions import distributions
 from lcdb.plot.figures import (
-    distributions,
     inverse_cdf,
-    non_gaussian_share,
     profile,
     quantile_curves,
     rejection_map,
 )
-from lcdb.plot.style import metric_label
+from lcdb.plot.shares import non_gaussian_panels
+from lcdb.plot.style import caption, context, metric_label
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from lcdb.database import Database, Key
@@ -63,6 +64,7 @@ def _by_sampling_and_split(db: Database, key: Key, metric: str) -> Axes:
     }
     ax = distributions(parts, learner="ADAB")
     ax.set(xlabel=f"ADAB at n = {int(cell.n)}", ylabel=metric_label(metric))
+    caption(ax, context(cell.isel(sampling=0, split=0).drop_vars(["sampling", "split"])))
     return ax
 
 
@@ -106,46 +108,47 @@ def _plain(
 
 
 def _share_along_n(db: Database, key: Key, metric: str) -> Axes:
-    return non_gaussian_share(_plain(db, key, metric))
+    return non_gaussian_panels(_plain(db, key, metric))[0]
 
 
 def _shares_of_losses(db: Database, key: Key, metric: str) -> Axes:
-    from lcdb.plot.style import need_matplotlib
-
-    need_matplotlib()
-    import matplotlib.pyplot as plt
-
-    _, axes = plt.subplots(1, 2, figsize=(9.6, 3.4), layout="constrained", sharey=True)
-    for ax, name in zip(axes, ("brier", "cross_entropy"), strict=True):
-        non_gaussian_share(_plain(db, key, name), ax=ax)
-        ax.set_title(metric_label(name), fontsize="small", loc="left")
-    axes[1].set(ylabel="")
-    if axes[0].get_legend() and axes[1].get_legend():
-        axes[0].get_legend().remove()
-    return axes[0]
+    losses = {name: _plain(db, key, name) for name in ("brier", "cross_entropy")}
+    return non_gaussian_panels(losses)[0]
 
 
 def _quantiles_and_mean(db: Database, key: Key, metric: str) -> Axes:
     return quantile_curves(db.curve(key, "QDC", metric=metric), quantiles=(0.025, 0.975))
 
 
+def _of(frame: pd.DataFrame, db: Database, key: Key, metric: str) -> pd.DataFrame:
+    """Return the rows of a metric, and of one dataset if there is one."""
+    chosen = frame[frame["metric"] == metric]
+    return chosen if key == "" else chosen[chosen["dataset"] == str(db.resolve(key))]
+
+
 def _map(db: Database, key: Key, metric: str) -> Axes:
     from lcdb.tables import curve_frame
 
-    frame = curve_frame(db, lattice=False)
-    chosen = frame[frame["metric"] == metric]
+    chosen = _of(curve_frame(db, lattice=False), db, key, metric)
     rates = chosen.groupby(["learner", "dataset"], sort=False)["rate"].mean()
-    return rejection_map(rates.to_xarray())
+    ax = rejection_map(rates.to_xarray())
+    caption(ax, f"non-Gaussian cells (%) · {metric_label(metric)}", _EVERY)
+    return ax
+
+
+_EVERY = "mean over samplings, splits and tunings"
 
 
 def _by_repetitions(db: Database, key: Key, metric: str) -> Axes:
     parts = [
-        analysis.normality_by_repetitions(scores)["non_gaussian"].stack(cell=["n"])
+        analysis.normality_by_repetitions(scores)["non_gaussian"].stack(cell=["n"])  # noqa: PD013
         for scores in _plain(db, key, metric, "varying").values()
     ]
     cells = xr.concat([part.drop_vars(["cell", "n"]) for part in parts], "cell", coords="minimal",
                       compat="override", join="outer")  # fmt: skip
-    return by_repetitions(cells.mean("cell").transpose("learner", "repetitions"))
+    ax = by_repetitions(cells.mean("cell").transpose("learner", "repetitions"))
+    caption(ax, context(_plain(db, key, metric, "varying")))
+    return ax
 
 
 def _views(db: Database, key: Key, metric: str) -> Axes:
@@ -155,8 +158,7 @@ def _views(db: Database, key: Key, metric: str) -> Axes:
 
     columns = {}
     for view in (None, *VIEWS):
-        frame = curve_frame(db, view, lattice=False)
-        chosen = frame[frame["metric"] == metric]
+        chosen = _of(curve_frame(db, view, lattice=False), db, key, metric)
         name = (view or "honest").replace("_", " ")
         if not chosen.empty:
             columns[name] = chosen.groupby("learner", sort=False)["rate"].mean()
@@ -166,27 +168,33 @@ def _views(db: Database, key: Key, metric: str) -> Axes:
     }
     columns["published"] = pd.Series({learner: pair[0] for learner, pair in known.items()})
     rates = pd.DataFrame(columns)
-    return decomposition(rates.reindex(columns["honest"].index))
+    ax = decomposition(rates.reindex(columns["honest"].index))
+    names = db.headers.values() if key == "" else [db.headers[db.resolve(key)]]
+    datasets = ", ".join(header.name for header in names)
+    ax.set_xlabel(f"non-Gaussian cells (%) of {metric_label(metric)}: {datasets}\n{_EVERY}")
+    return ax
 
 
 def _ranks(db: Database, key: Key, metric: str) -> Axes:
     curves = _plain(db, key, metric)[db.resolve(key)].dropna("n", how="all")
     worst = 0.05 if curves.attrs["direction"] == "maximize" else 0.95
-    return rank_map(analysis.rank_change(curves, worst))
+    ax = rank_map(analysis.rank_change(curves, worst))
+    caption(ax, context(curves), ax.get_title(loc="left"))
+    return ax
 
 
 def _inverse_cdfs(db: Database, key: Key, metric: str) -> Axes:
     cell = _near_100(_plain(db, key, metric, "varying")[db.resolve(key)])
     ax = inverse_cdf(cell)
-    ax.set_title(
-        f"n = {int(cell.n)}; bands: 95 % for the whole curve", fontsize="small", loc="left"
-    )
+    caption(ax, context(cell), f"n = {int(cell.n)}; bands: 95 % for the whole curve")
     return ax
 
 
 def _profiles(db: Database, key: Key, metric: str) -> Axes:
     curves = {k: part.dropna("n", how="all") for k, part in _plain(db, key, metric).items()}
-    return profile(analysis.profile(curves, kind="gap"))
+    ax = profile(analysis.profile(curves, kind="gap"))
+    caption(ax, context(curves))
+    return ax
 
 
 FIGURES: dict[str, Figure] = {

@@ -23,9 +23,11 @@ def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("experiments")
     build(root, toy_parts("dse", (20, 12)))
     lifetimes = [
-        Part("pendulum", (name,), 7, "toy-1", length=length, trials=trials)
-        for name, length, trials in (
-            ("actor_critic", 130, 10), ("ppo", 5, 7), ("ppo_p01", 130, 4), ("ppo_p99", 130, 4)
+        Part("pendulum", (name,), 7, "toy-1", params, length=length, trials=trials)
+        for name, length, trials, params in (
+            ("actor_critic", 130, 10, "{}"), ("ppo", 5, 7, "{}"),
+            ("ppo_p01", 130, 4, '{"algorithm":"ppo","trial":2}'),
+            ("ppo_p99", 130, 4, '{"algorithm":"ppo","trial":5}'),
         )
     ]  # fmt: skip
     build(root, lifetimes)
@@ -93,10 +95,18 @@ def test_figures_show_every_sample(folder, tmp_path, capsys):
         assert np.isin(line.get_ydata(), values).all() and line.get_label() == "SVM"
         (only,) = lcdb.plot.draw_experiment(db, "2")
         assert {line.get_label() for line in only.lines} == {"actor_critic", "ppo"}
-        left, right = lcdb.plot.draw_experiment(db, "3")
-        assert len(left.lines) == len(right.lines) == 2
+        rows = np.array(panels).reshape(db["dse"].sizes["mode"], -1)
+        for row in rows:
+            assert len({ax.get_ylim() for ax in row if ax.lines}) <= 1
+        left, middle, right = lcdb.plot.draw_experiment(db, "3")
+        trials, *selected = left.lines
+        assert trials.get_label() == "ppo" and len(middle.lines) == len(right.lines) == 2
+        means = db["pendulum"]["mean_return"].sel(algorithm="ppo").values
+        for dot, (share, trial) in zip(selected, ((0.01, 2), (0.99, 5)), strict=True):
+            assert dot.get_xdata().tolist() == [share]
+            assert dot.get_ydata().tolist() == [means[trial]]
         returns = db["pendulum"]["episode_return"].sel(algorithm="ppo_p99")[:4]
-        assert np.allclose(left.lines[1].get_ydata(), returns.mean("trial"))
+        assert np.allclose(middle.lines[1].get_ydata(), returns.mean("trial"))
         with pytest.raises(LabelError, match="no figure '4'"):
             lcdb.plot.draw_experiment(db, "4")
     plt.close("all")

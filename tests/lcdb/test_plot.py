@@ -9,11 +9,14 @@ import xarray as xr
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
+from matplotlib.text import Text
 from plausible import write_database
 
+import lcdb
 from lcdb import analysis, plot
 from lcdb.cli import main
 from lcdb.errors import LabelError
+from lcdb.plot.distributions import lattice_step
 from lcdb.schema import LEARNERS
 
 
@@ -60,6 +63,131 @@ def test_ends_far_apart_are_labelled_directly_and_close_ones_in_a_legend(scores)
     same = same.assign_coords(learner=list(LEARNERS[:8]))
     ax = plot.quantile_curves(same)
     assert len(ax.get_legend().get_texts()) == 8
+
+
+def boxes(ax):
+    ax.figure.canvas.draw()
+    # Of the text alone: a label's leader line is part of it too.
+    return {text.get_text(): Text.get_window_extent(text) for text in ax.texts}
+
+
+def test_end_labels_stay_beside_the_axes_when_limits_change(scores):
+    apart = scores * xr.DataArray([1.0, 0.99, 0.2], dims="learner")
+    ax = plot.quantile_curves(apart)
+    for limits in (None, (0.0, 0.95), (0.3, 0.6), (-3, 9)):
+        for right in (20, 8, 60):
+            if limits:
+                ax.set_ylim(*limits)
+            ax.set_xlim(1, right)
+            found, frame, figure = boxes(ax), ax.get_window_extent(), ax.figure.bbox
+            assert set(found) == {"LDC", "NMC", "MLP"}
+            for name, box in found.items():
+                assert frame.y0 - 9 <= (box.y0 + box.y1) / 2 <= frame.y1 + 9, (name, limits)
+                assert box.x1 <= figure.x1 + 1
+                if right <= 20:
+                    assert box.x0 >= frame.x1
+            heights = sorted((box.y0 + box.y1) / 2 for box in found.values())
+            assert np.diff(heights).min() >= 0.9 * 10 * ax.figure.dpi / 72  # descenders differ
+    # Within the limits, and with room, a label is level with its line.
+    ax.set(xlim=(1, 20), ylim=(0, 1.2))
+    end = float(analysis.summary(apart)["mean"].sel(learner="MLP", n=20))
+    box = boxes(ax)["MLP"]
+    level = ax.transData.transform((20, end))[1]
+    assert (box.y0 + box.y1) / 2 == pytest.approx(level, abs=1.5)
+
+
+def test_a_fan_takes_any_number_of_quantiles(scores):
+    one = scores.sel(learner="LDC")
+    quantiles = [0.95, 0.05, 0.5, 0.25, 0.75]
+    ax = plot.quantile_curves(one, quantiles)
+    found = analysis.summary(one, quantiles)
+    shades = [shade.get_paths()[0].vertices for shade in ax.collections]
+    assert len(shades) == 2  # 5-95 and 25-75 %
+    outer = found["quantile"].sel(q=[0.05, 0.95])
+    assert shades[0][:, 1].min() == pytest.approx(float(outer.min()))
+    assert shades[0][:, 1].max() == pytest.approx(float(outer.max()))
+    styles = [line.get_linestyle() for line in ax.lines]
+    assert styles == ["-", ":", "--", "--"]
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), found["quantile"].sel(q=0.5))
+    sd_band = found["mean"] - 2 * found["sd"]
+    np.testing.assert_allclose(ax.lines[2].get_ydata(), sd_band)
+    title = ax.get_title(loc="left")
+    assert "shades: 5–95 %, 25–75 %" in title and "dotted: 50 % quantile" in title
+    bare = plot.quantile_curves(one, [0.1], width=None)
+    assert len(bare.lines) == 2 and not bare.collections
+    assert "dotted: 10 % quantile" in bare.get_title(loc="left")
+
+
+def test_figures_say_what_they_are_of():
+    with lcdb.tutorial() as db:
+        labels = {"sampling": "random", "split": "varying", "tuning": "default"}
+        some = db.select(**labels, metric="brier")
+        curve = db.curve("iris", "LDC", sampling="bootstrap")
+        cell = some[61].sel(n=20)
+        titles = [
+            plot.quantile_curves(curve).get_title(loc="left"),
+            plot.distributions(cell).get_title(loc="left"),
+            plot.inverse_cdf(cell).get_title(loc="left"),
+            plot.non_gaussian_share(some).get_title(loc="left"),
+            plot.non_gaussian_panels(some)[0].figure.get_suptitle(),
+        ]
+    assert titles[0].startswith("iris · bootstrap · fixed · accuracy")
+    assert titles[1] == titles[2] == "iris · random · varying · Brier score"
+    assert titles[3] == "balance-scale, iris · random · varying · Brier score"
+    assert titles[4].startswith(titles[3])
+
+
+def modes(heights):
+    rising = np.diff(np.concatenate([[0], heights, [0]]))
+    signs = np.sign(rising[rising != 0])
+    return int((np.diff(signs) < 0).sum())
+
+
+def test_bars_follow_the_lattice():
+    rng = np.random.default_rng(0)
+    rows = 422
+    values = rng.binomial(rows, 0.8, 1000) / rows
+    ax = plot.distributions({"LDC": values})
+    bars = ax.containers[0]
+    assert len(bars) <= 40
+    wide = bars[0].get_height() * rows
+    assert wide == pytest.approx(round(wide)) and round(wide) >= 1
+    for bar in bars:  # edges lie half-way between multiples of 1/422
+        assert (bar.get_y() * rows) % 1 == pytest.approx(0.5)
+    counts = np.array([bar.get_width() for bar in bars])
+    expected = np.histogram(values, [*(b.get_y() for b in bars), bars[-1].get_y() + 1])[0]
+    np.testing.assert_allclose(counts / counts.max(), expected / expected.max())
+    assert modes(counts) < modes(np.histogram(values, bins=40)[0])
+
+
+def test_a_lattice_is_recognised_and_nothing_else():
+    assert lattice_step(np.array([0.0, 0.2, 0.5])) == pytest.approx(0.1)
+    stored = np.unique((np.arange(100, 300, 7) / 422).astype(np.float32))
+    assert lattice_step(stored) == pytest.approx(7 / 422, rel=1e-4)
+    assert lattice_step(np.random.default_rng(0).normal(size=99)) is None
+    ragged = np.unique([c / t for c in range(40, 50) for t in (53, 57, 61)])
+    assert lattice_step(ragged) is None
+    assert lattice_step(np.array([0.5])) is None
+
+
+def test_panels_are_sorted_and_mark_constant_cells(scores):
+    flat = scores.copy()
+    flat[{"learner": 1, "n": slice(3, None)}] = 1.0  # constant from there on
+    axes = plot.non_gaussian_panels({1: flat}, bins=4, columns=2)
+    tests = analysis.normality(flat)
+    rate = tests["non_gaussian"].mean("n")
+    expected = [str(v) for v in rate["learner"].values[np.argsort(rate.values, kind="stable")]]
+    drawn = {ax.get_title(loc="left"): ax for ax in axes}
+    assert set(drawn) == set(expected)
+    np.testing.assert_allclose(drawn["LDC"].lines[0].get_xdata(), [0.125, 0.375, 0.875])
+    share = 100 * tests["non_gaussian"].sel(learner="NMC").values
+    low = share[:3].mean()  # n/m = .05, .1, .25
+    np.testing.assert_allclose(drawn["NMC"].lines[0].get_ydata(), [low, share[3], share[4]])
+    assert len(drawn["NMC"].collections) == 1 and not drawn["LDC"].collections
+    assert next(iter(drawn)) == "NMC"
+    both = plot.non_gaussian_panels({"brier": {1: scores}, "auc": {1: flat}}, bins=4)
+    assert len(both) == 3 and len(both[0].lines) == 3
+    assert "Brier score solid, AUC dashed" in both[0].figure.get_suptitle()
 
 
 def test_sizes_without_values_leave_no_gap_in_a_line(scores):
@@ -143,11 +271,24 @@ def test_every_figure_of_the_paper_is_drawn_and_saved(folder, name, tmp_path, ca
     assert out.stat().st_size > 1000
 
 
+@pytest.mark.parametrize("name", ["map", "views"])
+def test_maps_are_of_the_dataset_asked_for(folder, name, capsys, tmp_path):
+    with lcdb.open(folder) as db:
+        whole, alone = plot.draw(db, name), plot.draw(db, name, dataset="61")
+        assert "kc2" in whole.get_xlabel() or name == "map"
+        assert "kc2" not in alone.get_xlabel()
+        if name == "map":
+            assert [t.get_text() for t in alone.get_xticklabels()] == ["61"]
+    out = ["--out", str(tmp_path / "x.svg")]
+    assert main(["plot", str(folder), "--figure", name, "--dataset", "99", *out]) == 1
+    assert "dataset '99' is not in" in capsys.readouterr().err
+
+
 def test_wrong_figures_and_files_are_answered(folder, tmp_path, capsys):
     assert main(["plot", str(folder), "--figure", "2z", "--dataset", "61"]) == 1
     assert "Known: 1a" in capsys.readouterr().err
     out = tmp_path / "figure.nonsense"
     base = ["plot", str(folder), "--figure", "3b", "--dataset", "61", "--out"]
-    assert main([*base, str(out)]) != 0
+    assert main([*base, str(out)]) == 1
     assert "could not be written" in capsys.readouterr().err
     assert not out.exists()

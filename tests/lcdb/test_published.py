@@ -49,6 +49,13 @@ def test_checkpoints_and_the_command(atari, tmp_path, capsys):
     said = capsys.readouterr().out
     assert said.startswith("60 problems")
     assert out.stat().st_size > 1000
+    capsys.readouterr()
+    assert main([*arguments, "--checkpoint", "2", "--checkpoint", "dqn=1"]) == 0
+    mixed = capsys.readouterr().out
+    assert main([*arguments, "--checkpoint", "dqn=1"]) == 0
+    assert mixed != capsys.readouterr().out
+    assert main([*arguments, "--checkpoint", "dqm=1"]) == 1
+    assert "Did you mean 'dqn'?" in capsys.readouterr().err
     assert main([*arguments, "--checkpoint", "5"]) == 1
     assert "checkpoints 1 to 4" in capsys.readouterr().err
 

@@ -1,0 +1,212 @@
+"""Shares of non-Gaussian cells along n: in one axes, or in a panel for each learner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from lcdb import analysis
+from lcdb.plot.style import (
+    caption,
+    colour_of,
+    context,
+    each,
+    label_ends,
+    line_style_of,
+    metric_label,
+    need_matplotlib,
+    new_axes,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["non_gaussian_panels", "non_gaussian_share"]
+
+#: What ``db.select`` returns, or one of its arrays.
+Selection = Mapping[Any, xr.DataArray] | xr.DataArray
+
+
+class _Shares(NamedTuple):
+    """Percentages by bin of n/m of one learner; bins without cells are left out."""
+
+    centre: np.ndarray
+    non_gaussian: np.ndarray
+    constant: np.ndarray
+
+
+def _shares(scores: Selection, bins: int) -> dict[str, _Shares]:
+    """Return the shares of non-Gaussian and of constant cells by learner."""
+    arrays = list(scores.values()) if isinstance(scores, Mapping) else [scores]
+    cells: dict[str, list[np.ndarray]] = {}
+    for array in arrays:
+        tests = analysis.normality(array)[["non_gaussian", "constant"]].compute()
+        for name, rejected in each(tests["non_gaussian"], "learner"):
+            part = tests.sel(learner=name) if "learner" in tests.dims else tests
+            constant = part["constant"].transpose(*rejected.dims)
+            columns = (rejected["fraction"].broadcast_like(rejected), rejected, constant)
+            rows = np.stack([np.asarray(c.values, float).ravel() for c in columns])
+            cells.setdefault(name, []).append(rows[:, np.isfinite(rows[1])])
+    edges = np.linspace(0, 1, bins + 1)
+    found = {}
+    for name, parts in cells.items():
+        fraction, rejected, constant = np.concatenate(parts, axis=1)
+        which = np.clip(np.digitize(fraction, edges, right=True) - 1, 0, bins - 1)
+        total = np.bincount(which, minlength=bins)
+        there = total > 0
+        shares = [
+            100.0 * np.bincount(which, hits, minlength=bins)[there] / total[there]
+            for hits in (rejected, constant)
+        ]
+        found[name] = _Shares((edges[:-1] + 0.5 / bins)[there], *shares)
+    return found
+
+
+def non_gaussian_share(
+    scores: Mapping[Any, xr.DataArray] | xr.DataArray, bins: int = 20, ax: Axes | None = None
+) -> Axes:
+    """Draw the share of non-Gaussian cells against the share of the largest size.
+
+    Parameters
+    ----------
+    scores
+        What ``db.select`` returns, or one of its arrays; with the dim ``learner`` a line for each.
+    bins
+        Of n/m in (0, 1].
+    ax
+        Where; new axes unless given.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     labels = dict(sampling="random", split="varying", tuning="default")
+    ...     ax = lcdb.plot.non_gaussian_share(db.select(learner=["NMC", "LDC"], **labels))
+    >>> ax.get_ylabel()
+    'non-Gaussian cells (%)'
+    """
+    ax = new_axes(ax)
+    ends = []
+    for name, shares in _shares(scores, bins).items():
+        look: dict[str, Any] = {
+            "color": colour_of(name),
+            "linestyle": line_style_of(name),
+            "linewidth": 1.4,
+        }
+        ax.plot(shares.centre, shares.non_gaussian, label=name, **look)
+        if shares.centre.size:
+            ends.append((name, shares.centre[-1], shares.non_gaussian[-1]))
+    ax.set(xlabel="n / largest n", ylabel="non-Gaussian cells (%)", xlim=(0, 1), ylim=(-3, 103))
+    _mark_level(ax)
+    label_ends(ax, ends)
+    caption(ax, context(scores))
+    return ax
+
+
+def _mark_level(ax: Axes) -> None:
+    """Draw the 5 % that are rejected of normal distributions."""
+    ax.axhline(5, color="0.6", linewidth=0.8)
+    ax.annotate("5 %", (1, 5), xytext=(-2, 2), textcoords="offset points", fontsize="x-small",
+                ha="right", color="0.4")  # fmt: skip
+
+
+def non_gaussian_panels(
+    scores: Selection | Mapping[str, Selection], bins: int = 20, columns: int = 5
+) -> np.ndarray:
+    """Draw the share of non-Gaussian cells along n in a panel for each learner.
+
+    The panels are sorted by their share, the lowest first. Constant cells, which count as Gaussian,
+    hang from the top: no line can reach into them.
+
+    Parameters
+    ----------
+    scores
+        What ``db.select`` returns, with the dim ``learner``; or a mapping from a name, such as that
+        of a metric, to such: then there is a line for each in every panel.
+    bins
+        Of n/m in (0, 1].
+    columns
+        Panels beside each other.
+
+    Returns
+    -------
+    numpy.ndarray
+        The axes of the panels, in their order.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     labels = dict(sampling="random", split="varying", tuning="default")
+    ...     axes = lcdb.plot.non_gaussian_panels(db.select(**labels))
+    >>> sorted(ax.get_title(loc="left") for ax in axes)
+    ['LDC', 'NMC', 'NNC', 'QDC']
+    """
+    need_matplotlib()
+    import matplotlib.pyplot as plt
+
+    named = _named(scores)
+    shares = {name: _shares(one, bins) for name, one in named.items()}
+    learners = list(dict.fromkeys(learner for one in shares.values() for learner in one))
+    level = {
+        learner: np.mean([one[learner].non_gaussian.mean() for one in shares.values()
+                          if learner in one and one[learner].centre.size] or [np.inf])
+        for learner in learners
+    }  # fmt: skip
+    learners.sort(key=lambda learner: float(level[learner]))
+    columns = min(columns, len(learners))
+    rows = -(-len(learners) // columns)
+    size = (0.6 + 1.75 * columns, 0.9 + 1.55 * rows)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=size, layout="constrained", sharex=True, sharey=True, squeeze=False
+    )
+    panels = axes.ravel()
+    for ax, learner in zip(panels, learners, strict=False):
+        _panel(ax, learner, {name: one.get(learner) for name, one in shares.items()})
+    for ax in panels[len(learners) :]:
+        ax.set_axis_off()
+    for ax in panels[max(0, len(learners) - columns) : len(learners)]:
+        ax.tick_params(labelbottom=True)
+    panels[0].set(xlim=(0, 1), ylim=(0, 104))
+    figure.supxlabel("n / largest n", fontsize="medium")
+    figure.supylabel("non-Gaussian cells (%)", fontsize="medium")
+    first = next(iter(named.values()))
+    metrics = ", ".join(
+        f"{metric_label(name)} {_WORDS[style]}" for name, style in zip(named, _STYLES, strict=False)
+    )
+    what = context(first) if len(named) == 1 else f"{_without_metric(first)} · {metrics}"
+    note = "hatched: constant cells, counted as Gaussian; thin line: 5 %"
+    figure.suptitle(f"{what}\n{note}", fontsize="small", x=0.01, ha="left")
+    return panels[: len(learners)]
+
+
+_STYLES = ("-", "--", "-.", ":")
+_WORDS = {"-": "solid", "--": "dashed", "-.": "dash-dotted", ":": "dotted"}
+
+
+def _named(scores: Selection | Mapping[str, Selection]) -> dict[str, Selection]:
+    if isinstance(scores, Mapping) and all(isinstance(v, Mapping) for v in scores.values()):
+        return dict(scores)
+    return {"": scores}  # type: ignore[dict-item]
+
+
+def _without_metric(scores: Selection) -> str:
+    array = next(iter(scores.values())) if isinstance(scores, Mapping) else scores
+    return context(scores).removesuffix(metric_label(array.name)).rstrip(" ·")
+
+
+def _panel(ax: Axes, learner: str, shares: Mapping[str, _Shares | None]) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    colour = colour_of(learner)
+    for style, found in zip(_STYLES, shares.values(), strict=False):
+        if found is None:
+            continue
+        ax.plot(found.centre, found.non_gaussian, color=colour, linestyle=style, linewidth=1.4)
+        if style == "-" and (found.constant > 0).any():
+            ax.fill_between(found.centre, 100 - found.constant, 100, step="mid", facecolor="none",
+                            edgecolor="0.6", hatch="////", linewidth=0)  # fmt: skip
+    ax.axhline(5, color="0.6", linewidth=0.6)
+    ax.set_title(learner, fontsize="small", loc="left", color=colour)
