@@ -76,6 +76,8 @@ def _frame(part: xr.DataArray | xr.Dataset, missing: bool, key: str | None = Non
     frame = dataset.to_dataframe().reset_index()
     if not missing:
         frame = frame.dropna(subset=values, how="all")
+        if "count" in values:  # a summary of nothing counts nothing, and has a 0 to show for it
+            frame = frame[frame["count"] > 0]
     if key is not None:
         frame["dataset"] = key
     labels = [str(name) for name in frame.columns if name not in values]

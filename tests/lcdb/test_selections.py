@@ -166,6 +166,8 @@ def test_a_table_keeps_what_is_missing_if_asked_to(shipped):
     curve = shipped.curve("iris", "LDC")
     assert len(analysis.tidy(curve, missing=True)) == curve.size
     assert len(analysis.tidy(curve)) == int(curve.notnull().sum())
+    moments = analysis.summary(curve)
+    assert len(analysis.tidy(moments.drop_dims("q"))) == curve.dropna("n").sizes["n"]
 
 
 def test_fits_of_several_datasets(several):
