@@ -26,7 +26,7 @@ def test_the_query_of_the_readme_runs(capsys, monkeypatch):
     (query,) = BLOCK.findall((PAGE.parents[1] / "README.md").read_text("utf-8"))
     exec(compile(query, "README.md", "exec"), {})
     first, *rest = capsys.readouterr().out.splitlines()
-    assert first == "105 sizes, 200 repetitions"
+    assert first == "15 sizes, 200 repetitions"
     rows, rates = int(rest[0]), [float(word) for word in rest[1].split()]
     assert 5 <= rows <= 105
     assert all(0 <= rate <= 1 for rate in rates)
