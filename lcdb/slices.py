@@ -139,8 +139,6 @@ class Slices:
             digests[name] = slice_digest(key, name, values)
             if name == "n_clipped" and (unit.status == "complete") != bool((values >= 0).all()):
                 return False
-            if name == "n_test" and not _fits_rows(file, unit, values):
-                return False
         return unit_digest(digests) == unit.digest
 
     def _error(self, place: Place) -> Exception:
@@ -233,10 +231,3 @@ def _values(file: h5py.File, unit: _Unit, place: Place) -> np.ndarray | None:
 
 def _is_empty(values: np.ndarray, variable: Variable) -> bool:
     return bool((np.isnan(values) if values.dtype.kind == "f" else values == variable.empty).all())
-
-
-def _fits_rows(file: h5py.File, unit: _Unit, tests: np.ndarray) -> bool:
-    """Return whether a fixed test set has the rows that the pool leaves of the dataset."""
-    rows = int(np.asarray(file.attrs["n_rows"]).reshape(-1)[0])
-    fixed = unit.described["split"] == "fixed"
-    return not fixed or bool((tests[tests >= 0] == rows - rows * 7 // 10).all())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from lcdb.errors import DatasetError
+from lcdb_builders.sources.limits import limits
 from lcdb_builders.sources.table import (
     Column,
     Table,
@@ -29,6 +30,7 @@ _PLAIN = re.compile(r"[^'\"%{}]*")
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _UNQUOTED = re.compile(r"[^,]*?(?=,|\s%|$)")
 _NOTHING = re.compile("")
+_SPACE = re.compile(r"\s*")
 _BARE_NAME = re.compile(r"[^\s{]+")
 _SPARSE_HEAD = re.compile(r"\s*(\d+)\s+")
 _KEYWORD = re.compile(r"@(\w+)(.*)", re.DOTALL)
@@ -78,7 +80,7 @@ def _values(text: str, line: int) -> list[_Value]:
     found: list[_Value] = []
     at = 0
     while True:
-        at += len(text[at:]) - len(text[at:].lstrip())
+        at = _behind_space(text, at)
         match = _quoted(text, at, line)
         if match:
             found.append(_Value(_unquote(match.group()), quoted=True))
@@ -86,12 +88,19 @@ def _values(text: str, line: int) -> list[_Value]:
             match = (_NOTHING if text.startswith("%", at) else _UNQUOTED).match(text, at)
             assert match is not None  # both patterns match the empty text
             found.append(_Value(match.group().strip(), quoted=False))
-        rest = text[match.end() :].lstrip()
-        if not rest or rest[0] == "%":
+        at = _behind_space(text, match.end())
+        if at == len(text) or text[at] == "%":
             return found
-        if rest[0] != ",":
-            raise _fail(line, f"expected a comma before {rest[:20]!r}")
-        at = len(text) - len(rest) + 1
+        if text[at] != ",":
+            raise _fail(line, f"expected a comma before {text[at : at + 20]!r}")
+        at += 1
+
+
+def _behind_space(text: str, at: int) -> int:
+    """Return the index of the next sign that is no space, without copying the rest of a line."""
+    match = _SPACE.match(text, at)
+    assert match is not None  # it matches the empty text
+    return match.end()
 
 
 def _quoted(text: str, at: int, line: int) -> re.Match[str] | None:
@@ -136,6 +145,7 @@ def _attribute(text: str, line: int) -> _Attribute:
 
 def _categories(name: str, text: str, line: int) -> tuple[str, ...]:
     texts = [value.text for value in _values(text, line)]
+    limits().check("categories", len(texts), f"column {name!r}")
     if "" in texts:
         raise _fail(line, f"column {name!r} declares an empty category")
     if len(set(texts)) < len(texts):
@@ -151,8 +161,11 @@ class _Rows:
         self.attributes = attributes
         self.cells: list[list[str | None]] = [[] for _ in attributes]
         self.lines: list[int] = []
+        self.limits = limits()
 
     def add(self, text: str, line: int) -> None:
+        count = (len(self.lines) + 1) * len(self.attributes)
+        self.limits.check("cells", count, f"the file, as far as line {line},")
         row = self._sparse(text, line) if text.startswith("{") else self._dense(text, line)
         self.lines.append(line)
         for cells, cell in zip(self.cells, row, strict=True):

@@ -7,6 +7,7 @@ import io
 from collections.abc import Collection
 
 from lcdb.errors import DatasetError
+from lcdb_builders.sources.limits import limits
 from lcdb_builders.sources.table import (
     Column,
     Table,
@@ -47,6 +48,7 @@ def _rows(text: str, delimiter: str) -> tuple[list[str], list[list[str]], list[i
     header: list[str] = []
     rows: list[list[str]] = []
     lines: list[int] = []
+    most = limits()
     try:
         for row in reader:
             if not any(cell.strip() for cell in row) and len(row) < 2:
@@ -58,6 +60,8 @@ def _rows(text: str, delimiter: str) -> tuple[list[str], list[list[str]], list[i
                 raise _fail(
                     reader.line_num, f"{len(row)} cells where the header has {len(header)} columns"
                 )
+            cells = (len(rows) + 1) * len(header)
+            most.check("cells", cells, f"the file, as far as line {reader.line_num},")
             rows.append([cell.strip() for cell in row])
             lines.append(reader.line_num)
     except csv.Error as error:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import sys
-from functools import partialmethod
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,12 +19,33 @@ __all__ = ["main"]
 ANSWER = "answer.json"
 
 
-def _with_timeout(seconds: float) -> None:
-    """Give every request of this process a time-out; the client has none."""
+class _TooMuchError(Exception):
+    """An answer, unpacked, is longer than may be."""
+
+
+def _with_limits(seconds: float, most: int) -> None:
+    """Give every request of this process a time-out and a longest answer; the client has neither.
+
+    A server may pack its answer: what counts is the length when it is unpacked.
+    """
     import requests
 
-    patched = partialmethod(requests.Session.request, timeout=seconds)
-    requests.Session.request = patched  # type: ignore[assignment]
+    ask = requests.Session.request
+
+    def request(self: Any, method: str, url: str, **more: Any) -> Any:
+        answer = ask(self, method, url, **{**more, "timeout": seconds, "stream": True})
+        pieces, length = [], 0
+        for piece in answer.iter_content(1 << 16):
+            length += len(piece)
+            if length > most:
+                answer.close()
+                msg = f"{urlsplit(url).netloc} answers with more than {most:,} bytes"
+                raise _TooMuchError(msg)
+            pieces.append(piece)
+        answer._content = b"".join(pieces)
+        return answer
+
+    requests.Session.request = request  # type: ignore[assignment,method-assign]
 
 
 def _host(error: Exception, server: str) -> str:
@@ -38,6 +58,8 @@ def explain(error: Exception, id: int, server: str, timeout: float) -> str:
     import requests
     from openml import exceptions as oml
 
+    if isinstance(error, _TooMuchError):
+        return f"{error}; LCDB_MAX_BYTES raises the limit"
     where = _host(error, server)
     if isinstance(error, requests.exceptions.Timeout) or "timed out" in str(error).lower():
         return f"{where} did not answer within {timeout:g} s"
@@ -80,7 +102,7 @@ def main(arguments: str) -> None:
     """Download what the JSON text asks for, and write the answer or the reason why not."""
     asked = json.loads(arguments)
     folder = Path(asked.pop("folder"))
-    _with_timeout(asked["timeout"])
+    _with_limits(asked["timeout"], asked.pop("most_bytes"))
     try:
         answer = download(**asked)
     except Exception as error:  # whatever the client raises becomes one line

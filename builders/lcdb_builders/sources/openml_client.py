@@ -24,6 +24,7 @@ from lcdb_builders.sources import openml_child
 from lcdb_builders.sources.arff import arff_names, read_arff
 from lcdb_builders.sources.catalog import Expected, find
 from lcdb_builders.sources.convert import to_snapshot, with_origin
+from lcdb_builders.sources.limits import limits
 from lcdb_builders.sources.table import about, decode
 
 __all__ = ["OpenML"]
@@ -103,6 +104,7 @@ class OpenML:
             "server": self.server,
             "timeout": self.timeout,
             "retries": self.retries,
+            "most_bytes": limits().bytes,
         }
         # As a file, so that the child need not import this package; -P keeps the file's neighbours
         # from passing for modules of that name.

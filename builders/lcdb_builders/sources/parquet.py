@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lcdb.errors import DatasetError
+from lcdb_builders.sources.limits import limits
 from lcdb_builders.sources.table import Column, Table, check_names, nominal_column, non_finite
 
 __all__ = ["read_parquet"]
@@ -98,12 +99,28 @@ def read_parquet(
         raise DatasetError(msg) from error
 
 
+def _check_limits(metadata: Any, kept: set[str]) -> None:
+    """Raise where a file says that it would take more than a dataset may, before it is unpacked."""
+    most = limits()
+    most.check("cells", metadata.num_rows * max(len(kept), 1), "the file")
+    size = 0
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            if column.path_in_schema.split(".")[0] in kept:
+                size += column.total_uncompressed_size
+    most.check("bytes", size, "the file, unpacked,")
+
+
 def _table(content: bytes, nominal: Collection[str], drop: Collection[str]) -> Table:
     import pyarrow.parquet as pq
 
-    read = pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True).read()
-    index = _index_columns(read.schema.metadata)
-    check_names(read.schema.names, (*nominal, *drop))
-    kept = [name for name in read.schema.names if name not in index and name not in drop]
+    file = pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True)
+    schema = file.schema_arrow
+    index = _index_columns(schema.metadata)
+    check_names(schema.names, (*nominal, *drop))
+    kept = [name for name in schema.names if name not in index and name not in drop]
+    _check_limits(file.metadata, set(kept))
+    # What is not used is not unpacked.
+    read = file.read(columns=kept)
     columns = tuple(_column(name, read.column(name), name in nominal) for name in kept)
     return Table(columns, set_aside=tuple(sorted(index.union(drop))))

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from lcdb.errors import DatasetError, NotFoundError, ReadError, did_you_mean
-from lcdb.regular import read_regular
+from lcdb.regular import check_regular, read_regular
+from lcdb_builders.sources.limits import limits
 
 __all__ = [
     "Column",
@@ -97,8 +98,12 @@ def about(dataset: str):
 
 def read_bytes(path: Path) -> bytes:
     """Return the content of a file, or raise saying why it cannot be had."""
+    expected = "an ARFF, CSV or parquet file"
     try:
-        content = read_regular(path, "an ARFF, CSV or parquet file")
+        limits().check("bytes", check_regular(path, expected).st_size, str(path))
+        content = read_regular(path, expected)
+    except DatasetError:
+        raise
     except ReadError:
         raise
     except NotFoundError as error:
@@ -206,6 +211,7 @@ def nominal_column(
             msg = f"column {name!r} holds {text!r} ({where(row)}), which is not declared.{hint}"
             raise DatasetError(msg)
         values[row] = codes[text]
+    limits().check("categories", len(codes), f"column {name!r}")
     return Column(name, values, tuple(codes))
 
 
