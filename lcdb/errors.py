@@ -13,6 +13,7 @@ __all__ = [
     "CellError",
     "DamagedError",
     "DatasetError",
+    "DatasetWarning",
     "DeterminismError",
     "FailedBlocksError",
     "FetchError",
@@ -59,6 +60,10 @@ class ArgumentError(LCDBError, ValueError):
 
 class NotBuiltError(LCDBError, LookupError):
     """A curve has a place in its cube, but nothing was computed for it: the message says why."""
+
+
+class DatasetWarning(UserWarning):
+    """A column was read in a way that is hardly meant: the message names it and says what to do."""
 
 
 class PartialCurveWarning(UserWarning):

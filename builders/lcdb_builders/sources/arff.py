@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lcdb.errors import DatasetError
 from lcdb_builders.sources.limits import limits
@@ -263,7 +263,7 @@ def _column(
     if kind == "nominal":
         return nominal_column(name, cells, where, attribute.categories)
     if kind == "string" or (kind == "numeric" and nominal):
-        return nominal_column(name, cells, where)
+        return replace(nominal_column(name, cells, where), guessed=not nominal)
     if kind == "numeric":
         return numeric_column(name, cells, where)
     expected = "expected numeric, real, integer, string or {categories}; drop or convert the column"

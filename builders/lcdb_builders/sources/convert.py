@@ -10,6 +10,7 @@ import numpy as np
 
 from lcdb.errors import DatasetError
 from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.sources.suspicious import check_guesses
 from lcdb_builders.sources.table import Column, Table
 
 __all__ = ["FEWEST_ROWS", "MOST_CLASSES", "to_snapshot", "with_origin"]
@@ -110,11 +111,12 @@ def to_snapshot(
     kept = ~chosen.missing
     y, class_names, empty_classes = _classes(chosen)
     features = [
-        Column(column.name, column.values[kept], column.categories)
+        replace(column, values=column.values[kept])
         for column in table.columns
         if column.name != target
     ]
     _check_shape(target, len(y), len(class_names), len(features))
+    check_guesses(features, len(y))
     filled = {column.name: _imputed(column) for column in features}
     # Adding zero turns -0.0 into 0.0, so that equal values have equal bytes.
     X = np.column_stack([values for values, _ in filled.values()]).astype(np.float64) + 0.0

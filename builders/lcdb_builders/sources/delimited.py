@@ -69,10 +69,24 @@ def _rows(text: str, delimiter: str) -> tuple[list[str], list[list[str]], list[i
     return header, rows, lines
 
 
+def _without_positions(
+    header: list[str], drop: Collection[str | int]
+) -> tuple[list[str], list[str]]:
+    """Return names of columns, also of those dropped by position, and what to drop by name."""
+    names, dropped = list(header), [one for one in drop if isinstance(one, str)]
+    for position in (one for one in drop if not isinstance(one, str)):
+        if not 1 <= position <= len(names):
+            msg = f"drop has column {position}; expected 1 to {len(names)}"
+            raise DatasetError(msg)
+        names[position - 1] = names[position - 1] or f"column {position}"
+        dropped.append(names[position - 1])
+    return names, dropped
+
+
 def read_delimited(
     text: str,
     nominal: Collection[str] = (),
-    drop: Collection[str] = (),
+    drop: Collection[str | int] = (),
     missing: Collection[str] = MISSING,
     delimiter: str = "",
 ) -> Table:
@@ -87,7 +101,7 @@ def read_delimited(
     nominal
         Columns to read as categories whatever they hold.
     drop
-        Columns not to read.
+        Columns not to read: names, or positions from 1 on where a column has no name.
     missing
         Texts that stand for a missing cell.
     delimiter
@@ -107,6 +121,7 @@ def read_delimited(
     if header and all(_is_number(name) for name in header):
         msg = "the first line holds numbers only; expected a header line with the names of columns"
         raise DatasetError(msg)
+    header, drop = _without_positions(header, drop)
     check_names(header, (*nominal, *drop))
     signs = frozenset(missing) | {""}
 

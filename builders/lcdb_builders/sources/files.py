@@ -66,7 +66,7 @@ class FileSource:
     nominal
         Columns to read as categories although they look like numbers.
     drop
-        Columns to leave out.
+        Columns to leave out: names, or in CSV positions from 1 on.
     missing
         Texts that stand for a missing cell in CSV.
     delimiter
@@ -83,7 +83,7 @@ class FileSource:
     path: str | Path
     target: str
     nominal: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
+    drop: tuple[str | int, ...] = ()
     missing: tuple[str, ...] = MISSING
     delimiter: str = ""
     encoding: str = "utf-8"
@@ -111,7 +111,7 @@ class FileSource:
         return {
             "target": self.target,
             "nominal": sorted(self.nominal),
-            "drop": sorted(self.drop),
+            "drop": sorted(self.drop, key=str),
             "missing": sorted(self.missing),
             "delimiter": self.delimiter,
             "encoding": self.encoding,
@@ -127,11 +127,15 @@ class FileSource:
             msg = f"the target {self.target!r} is among the columns to drop"
             raise DatasetError(msg)
         kind = self.file_format
+        named = [one for one in self.drop if isinstance(one, str)]
+        if len(named) < len(self.drop) and kind != "CSV":
+            msg = f"drop names a column by position; in {kind} all columns have names: use those"
+            raise DatasetError(msg)
         if kind == "parquet":
-            return read_parquet(content, self.nominal, self.drop)
+            return read_parquet(content, self.nominal, named)
         text = decode(content, self.encoding)
         if kind == "ARFF":
-            return read_arff(text, self.nominal, self.drop)
+            return read_arff(text, self.nominal, named)
         return read_delimited(text, self.nominal, self.drop, self.missing, self.delimiter)
 
     def snapshot(self, content: bytes | None = None, **origin: Any) -> Snapshot:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,8 @@ def _column(name: str, array: Any, nominal: bool) -> Column:
     texts = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     if texts or (nominal and numbers):
-        return nominal_column(name, _texts(array), _where)
+        column = nominal_column(name, _texts(array), _where)
+        return replace(column, guessed=not nominal)
     if numbers or types.is_null(kind):
         return _numbers(name, array)
     msg = f"column {name!r} is of type {kind}, which lcdb cannot use; drop or convert it"

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -49,11 +49,14 @@ class Column:
         float64: numbers, or codes of `categories`; NaN where missing.
     categories
         Texts of a nominal column in code order; None for a numeric column.
+    guessed
+        Whether it is nominal only because it holds text, which neither file nor user declared.
     """
 
     name: str
     values: np.ndarray
     categories: tuple[str, ...] | None = None
+    guessed: bool = False
 
     @property
     def missing(self) -> np.ndarray:
@@ -147,7 +150,10 @@ def check_names(names: Sequence[str], wanted: Sequence[str] = ()) -> None:
     seen: set[str] = set()
     for position, name in enumerate(names, 1):
         if not name:
-            msg = f"column {position} has no name; every column needs one"
+            msg = (
+                f"column {position} has no name (pandas writes its row labels so); name it, or "
+                f"leave it out by its position: drop = [{position}]"
+            )
             raise DatasetError(msg)
         if name in seen:
             msg = f"two columns are called {name!r}; rename one of them"
@@ -245,4 +251,4 @@ def guess_column(name: str, cells: Cells, where: Where) -> Column:
             f"{where(odd[0])}); write them with a point, or list the column as nominal"
         )
         raise DatasetError(msg)
-    return nominal_column(name, cells, where)
+    return replace(nominal_column(name, cells, where), guessed=True)
