@@ -33,7 +33,7 @@ def scores_by_rows(kind, parameter, task, rows):
     """Scores of all rows of a dataset, the model grown row by row."""
     d = task.X.shape[1]
     grown = moments.moments_of(kind, task.classes, d)
-    model = gaussian.model_of(kind, task.classes, d, len(rows))
+    model = gaussian.model_of(kind, task.classes, d, len(rows), 1.0)
     for row in rows:
         moments.add_row(kind, grown, task.X[row], task.y[row])
     gaussian.fit_moments(kind, parameter, grown, len(rows), model)
@@ -44,7 +44,7 @@ def scores_by_draw(kind, parameter, task, rows):
     """The same, the model fitted to weighted rows."""
     d = task.X.shape[1]
     taken = moments.moments_of(kind, task.classes, d)
-    model = gaussian.model_of(kind, task.classes, d, len(rows))
+    model = gaussian.model_of(kind, task.classes, d, len(rows), 1.0)
     weight, distinct = np.zeros(len(task.y), np.int64), np.empty(len(task.y), np.int64)
     count = weigh(rows, weight, distinct)
     n, K = len(rows), task.classes

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from lcdb.errors import CellError
 from lcdb.schema import METRICS, SAMPLINGS
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
-from lcdb_builders.kernels.core.cell import CELL, CLIPPED, MAXIMISED, WIDTH
+from lcdb_builders.kernels.core.cell import ACCURACY, CELL, CLIPPED, MAXIMISED, WIDTH
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
 from lcdb_builders.kernels.core.sets import Columns, Task, all_columns, constant_columns
 from lcdb_builders.learners.base import Scores
@@ -21,6 +22,7 @@ from lcdb_builders.reference.tuning import TuningRule, validation_key
 
 __all__ = [
     "KernelLearner",
+    "check_values",
     "columns_of",
     "empty_tuned",
     "empty_values",
@@ -52,8 +54,8 @@ def _check_cell() -> None:
 _check_cell()
 
 
-def task_of(snapshot: Snapshot, block: Block) -> Task:
-    """Return the training sets of a block, as kernels draw them."""
+def task_of(snapshot: Snapshot, block: Block, X: np.ndarray | None = None) -> Task:
+    """Return the training sets of a block, as kernels draw them; `X` stands in for its features."""
     draws = block.unit.draws(snapshot.rows)
     return Task(
         SAMPLINGS.index(block.unit.sampling),
@@ -62,24 +64,40 @@ def task_of(snapshot: Snapshot, block: Block) -> Task:
         block.stop,
         np.array(block.sizes, np.int64),
         np.array(draws.pool),
-        np.array(snapshot.X, order="C"),
+        np.array(snapshot.X if X is None else X, order="C"),
         np.array(snapshot.y),
         snapshot.classes,
     )
 
 
-def columns_of(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> Columns:
+def columns_of(
+    snapshot: Snapshot, block: Block, splits: Sequence[str], X: np.ndarray | None = None
+) -> Columns:
     """Return the test sets of a block: one, or those of `fixed` and `pool` side by side."""
     draws = draws_by_split(snapshot, block, splits)
+    features = snapshot.X if X is None else X
     if "varying" in draws:
-        return all_columns(snapshot.X, snapshot.y, snapshot.classes)
+        return all_columns(features, snapshot.y, snapshot.classes)
     sets = [found.fixed_test for found in draws.values()]
-    return constant_columns(snapshot.X, snapshot.y, snapshot.classes, sets)
+    return constant_columns(features, snapshot.y, snapshot.classes, sets)
 
 
 def empty_values(block: Block, splits: Sequence[str]) -> np.ndarray:
     """Return what a kernel fills: (sizes, repetitions, splits, numbers of a cell)."""
     return np.full((*block.shape, len(splits), WIDTH), np.nan)
+
+
+def check_values(block: Block, values: np.ndarray) -> None:
+    """Raise CellError if a kernel has left cells without numbers: their scores were none."""
+    missing = np.argwhere(np.isnan(values[..., ACCURACY]))
+    if len(missing):
+        i, r = missing[0][:2]
+        msg = (
+            f"{block.unit.label}: scores at n = {block.sizes[i]}, repetition {block.first + r} are "
+            f"beyond the range of doubles, as in {len(missing)} of {values[..., 0].size} cells; "
+            "rescale the features, or set scaling in the plan"
+        )
+        raise CellError(msg)
 
 
 def scores_by_split(values: np.ndarray, splits: Sequence[str]) -> dict[str, Scores]:
@@ -152,14 +170,26 @@ class KernelLearner(BuiltinLearner):
         is_tuned = block.unit.tuning != "default"
         if is_tuned and not self.tunes:
             return super().block(snapshot, block, splits)
-        task, columns = task_of(snapshot, block), columns_of(snapshot, block, splits)
+        X = self.features(snapshot)
+        if X is None:
+            return super().block(snapshot, block, splits)
+        task, columns = task_of(snapshot, block, X), columns_of(snapshot, block, splits, X)
         if is_tuned:
             tuned = empty_tuned(block, splits)
             self.fill_tuned(snapshot, block, task, columns, tuning_of(block), tuned)
+            check_values(block, tuned.values)
             return tuned_by_split(tuned, splits)
         values = empty_values(block, splits)
         self.fill(snapshot, block, task, columns, values)
+        check_values(block, values)
         return scores_by_split(values, splits)
+
+    def features(self, snapshot: Snapshot) -> np.ndarray | None:
+        """Return what kernels compute on in the place of ``snapshot.X``.
+
+        None leaves blocks to the reference estimator: these features are beyond the kernels.
+        """
+        return snapshot.X
 
     @abstractmethod
     def fill(

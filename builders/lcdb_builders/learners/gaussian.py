@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lcdb_builders.domain.frame import frame_of
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
@@ -25,6 +26,12 @@ _RIDGE = Parameter(
 )
 
 
+def _unit(snapshot: Snapshot) -> float:
+    """Return what a variance of 1 is in the frame of `features`."""
+    frame = frame_of(snapshot.X)
+    return 1.0 if frame is None else frame.unit
+
+
 class _Gaussian(KernelLearner):
     """What the three share: one kernel with one parameter, that which is tuned."""
 
@@ -33,12 +40,17 @@ class _Gaussian(KernelLearner):
     grid = WEIGHTS
     tunes = True
 
+    def features(self, snapshot: Snapshot) -> np.ndarray | None:
+        """Return the rows in a frame that holds all of them, if there is one."""
+        frame = frame_of(snapshot.X)
+        return None if frame is None else frame.place(snapshot.X)
+
     def fill(
         self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
     ) -> None:
         """Fill the values of an untuned block."""
         parameter = float(block.unit.parameters[self.tuned_parameter])
-        gaussian_block(self.kind, parameter, task, columns, values)
+        gaussian_block(self.kind, parameter, task, columns, _unit(snapshot), values)
 
     def fill_tuned(
         self,
@@ -50,7 +62,7 @@ class _Gaussian(KernelLearner):
         tuned: Tuned,
     ) -> None:
         """Fill a tuned block."""
-        gaussian_tuned(self.kind, task, columns, tuning, tuned)
+        gaussian_tuned(self.kind, task, columns, tuning, _unit(snapshot), tuned)
 
 
 class NMC(_Gaussian):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lcdb_builders.domain.frame import exponent_of
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
@@ -62,6 +63,11 @@ class NNC(KernelLearner):
     ranking = "probability"
     tunes = True
 
+    def features(self, snapshot: Snapshot) -> np.ndarray | None:
+        """Return the rows in a unit in which squared distances are numbers, if there is one."""
+        exponent = exponent_of(snapshot.X)
+        return None if exponent is None else np.ldexp(snapshot.X, -exponent)
+
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted nearest neighbour classifier."""
         from lcdb_builders.reference import neighbours as reference
@@ -91,7 +97,7 @@ class NNC(KernelLearner):
         """Fill a tuned block."""
         studied, lists = columns, not carries(task)
         if not columns.varying:  # then all columns may be held out
-            studied = constant_columns(snapshot.X, snapshot.y, snapshot.classes, [task.pool])
+            studied = constant_columns(task.X, snapshot.y, snapshot.classes, [task.pool])
         study = _table(snapshot, task, studied, lists=lists)
         table = study if columns.varying else _table(snapshot, task, columns, lists=lists)
         neighbours_tuned(task, columns, table, studied, study, tuning, tuned)

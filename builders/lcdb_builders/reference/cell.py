@@ -18,6 +18,7 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.streams import StreamKey, stream_key
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.learners.base import Learner
+from lcdb_builders.reference.base import ScoringClassifier
 from lcdb_builders.reference.metrics import CellScores, cell_scores
 from lcdb_builders.reference.onevsrest import OneVsRest, log_sigmoid
 
@@ -219,7 +220,9 @@ def _scored(learner: Learner, estimator: Any, X: np.ndarray, y: np.ndarray, coun
         values = log_sigmoid(decisions)
     else:
         values = estimator.log_scores(X) if by_scores else estimator.predict_proba(X)
-    if values.shape != (len(y), len(classes)) or not np.isfinite(values.max(axis=1)).all():
+    # A foreign classifier may give a class no chance at all; our own know all their classes.
+    least = values.min(axis=1) if isinstance(estimator, ScoringClassifier) else values.max(axis=1)
+    if values.shape != (len(y), len(classes)) or not np.isfinite(least).all():
         kind = "log_scores" if by_scores else "predict_proba"
         msg = (
             f"{learner.name}: {kind} returned an array of shape {values.shape}, or values that are "

@@ -2,13 +2,17 @@
 
 The mean within-class variance s̄ is the mean over features of the pooled within-class variance
 (divisor n), and 1 if that is 0. Means are taken relative to a row of their class, so that rows
-that are all equal have variance exactly 0.
+that are all equal have variance exactly 0. Rows that are far from 0, or whose squares would not be
+numbers, are fitted and scored in a frame of the training set (`lcdb_builders.domain.frame`).
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
+from lcdb_builders.domain.frame import frame_of
 from lcdb_builders.reference.base import ScoringClassifier, require, weighted_sum_of_features
 
 __all__ = ["LDC", "NMC", "QDC"]
@@ -17,7 +21,8 @@ __all__ = ["LDC", "NMC", "QDC"]
 class _Moments:
     """Counts, means and deviations of weighted rows by class."""
 
-    def __init__(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
+    def __init__(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray, unit: float) -> None:
+        self.unit = unit
         classes = int(codes.max()) + 1
         self.weight = weight
         self.counts = np.bincount(codes, weight)
@@ -45,7 +50,7 @@ class _Moments:
     @property
     def mean_variance(self) -> float:
         """The mean within-class variance s̄."""
-        return float(self.within.mean()) / self.total or 1.0
+        return float(self.within.mean()) / self.total or self.unit
 
 
 def _whitening(deviations: np.ndarray, weight: np.ndarray, ridge: float) -> np.ndarray:
@@ -58,7 +63,35 @@ def _whitening(deviations: np.ndarray, weight: np.ndarray, ridge: float) -> np.n
     return np.linalg.inv(np.linalg.qr(stacked, mode="r"))
 
 
-class NMC(ScoringClassifier):
+class _Gaussian(ScoringClassifier):
+    """What the three share: rows are fitted and scored in the frame of the training set."""
+
+    def _fit(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
+        frame = frame_of(X)
+        if frame is None:
+            msg = (
+                "squares of features do not fit into doubles: some are more than 1e280 times the "
+                "least difference of others; rescale the features, or set scaling in the plan"
+            )
+            raise ValueError(msg)
+        self.frame_ = frame
+        rows = frame.place(X)
+        self._fit_moments(rows, codes, _Moments(rows, codes, weight, frame.unit))
+
+    def _log_scores(self, X: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):  # what is no number is no score
+            return self._score(self.frame_.place(X))
+
+    @abstractmethod
+    def _fit_moments(self, X: np.ndarray, codes: np.ndarray, moments: _Moments) -> None:
+        """Fit to rows in the frame."""
+
+    @abstractmethod
+    def _score(self, X: np.ndarray) -> np.ndarray:
+        """Return log scores of rows in the frame."""
+
+
+class NMC(_Gaussian):
     """Nearest mean classifier: Gaussians of covariance s̄ I around class means, equal priors.
 
     Parameters
@@ -91,8 +124,7 @@ class NMC(ScoringClassifier):
     def _check_parameters(self) -> None:
         require(self, "shrinkage", 0.0)
 
-    def _fit(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
-        moments = _Moments(X, codes, weight)
+    def _fit_moments(self, X: np.ndarray, codes: np.ndarray, moments: _Moments) -> None:
         self.means_ = moments.means if self.shrinkage == 0 else self._shrunken(moments)
         self.variance_ = moments.mean_variance
 
@@ -107,14 +139,14 @@ class NMC(ScoringClassifier):
         offset = moments.means - overall
         return overall + np.sign(offset) * np.maximum(np.abs(offset) - threshold, 0)
 
-    def _log_scores(self, X: np.ndarray) -> np.ndarray:
+    def _score(self, X: np.ndarray) -> np.ndarray:
         distance = np.zeros((len(X), len(self.means_)))
         for j in range(X.shape[1]):
             distance += np.square(X[:, j, None] - self.means_[:, j])
         return distance / (-2 * self.variance_)
 
 
-class LDC(ScoringClassifier):
+class LDC(_Gaussian):
     """Linear discriminant classifier: one covariance for all classes, priors n_c/n.
 
     Parameters
@@ -135,20 +167,21 @@ class LDC(ScoringClassifier):
     def _check_parameters(self) -> None:
         require(self, "ridge", 1e-12)
 
-    def _fit(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
-        moments = _Moments(X, codes, weight)
-        whitening = _whitening(moments.deviations, weight, self.ridge * moments.mean_variance)
+    def _fit_moments(self, X: np.ndarray, codes: np.ndarray, moments: _Moments) -> None:
+        whitening = _whitening(
+            moments.deviations, moments.weight, self.ridge * moments.mean_variance
+        )
         self.centre_ = moments.counts @ moments.means / moments.total
         means = (moments.means - self.centre_) @ whitening
         self.coef_ = whitening @ means.T
         self.intercept_ = moments.log_priors - (means * means).sum(axis=1) / 2
 
-    def _log_scores(self, X: np.ndarray) -> np.ndarray:
+    def _score(self, X: np.ndarray) -> np.ndarray:
         # What is quadratic in x is the same for all classes, and left out.
         return weighted_sum_of_features(X - self.centre_, self.coef_) + self.intercept_
 
 
-class QDC(ScoringClassifier):
+class QDC(_Gaussian):
     """Quadratic discriminant classifier: a covariance per class, priors n_c/n.
 
     Parameters
@@ -170,8 +203,7 @@ class QDC(ScoringClassifier):
     def _check_parameters(self) -> None:
         require(self, "ridge", 1e-12)
 
-    def _fit(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
-        moments = _Moments(X, codes, weight)
+    def _fit_moments(self, X: np.ndarray, codes: np.ndarray, moments: _Moments) -> None:
         spread = moments.mean_variance
         self.means_ = moments.means
         self.whitening_ = []
@@ -179,14 +211,14 @@ class QDC(ScoringClassifier):
             member = codes == c
             deviations = moments.deviations[member]
             if deviations.any():
-                whitening = _whitening(deviations, weight[member], self.ridge * spread)
+                whitening = _whitening(deviations, moments.weight[member], self.ridge * spread)
             else:
                 whitening = np.eye(X.shape[1]) / np.sqrt(spread)
             self.whitening_.append(whitening)
         half_log_det = [-np.log(np.abs(np.diag(w))).sum() for w in self.whitening_]
         self.intercept_ = moments.log_priors - np.array(half_log_det)
 
-    def _log_scores(self, X: np.ndarray) -> np.ndarray:
+    def _score(self, X: np.ndarray) -> np.ndarray:
         scores = np.empty((len(X), len(self.means_)))
         for c, whitening in enumerate(self.whitening_):
             white = weighted_sum_of_features(X - self.means_[c], whitening)

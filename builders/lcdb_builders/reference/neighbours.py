@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lcdb_builders.domain.frame import exponent_of
 from lcdb_builders.reference.base import ReferenceClassifier, require
 
 __all__ = ["NNC", "squared_distances"]
@@ -56,7 +57,14 @@ class NNC(ReferenceClassifier):
         self.rows_, self.codes_, self.weight_ = X, codes, weight
 
     def _predict_proba(self, X: np.ndarray) -> np.ndarray:
-        distance = squared_distances(X, self.rows_)
+        exponent = exponent_of(np.vstack([self.rows_, X]))
+        if exponent is None:
+            msg = (
+                "squares of features do not fit into doubles: some are more than 1e280 times the "
+                "least difference of others; rescale the features, or set scaling in the plan"
+            )
+            raise ValueError(msg)
+        distance = squared_distances(np.ldexp(X, -exponent), np.ldexp(self.rows_, -exponent))
         if self.neighbors == 1:  # argmin takes the first of equals
             nearest, votes = distance.argmin(axis=1)[:, None], np.ones((len(X), 1))
         else:

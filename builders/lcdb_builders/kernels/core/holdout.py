@@ -25,7 +25,14 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.cell import CLIPPED, CROSS_ENTROPY, MAXIMISED, METRICS, WIDTH
+from lcdb_builders.kernels.core.cell import (
+    ACCURACY,
+    CLIPPED,
+    CROSS_ENTROPY,
+    MAXIMISED,
+    METRICS,
+    WIDTH,
+)
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.rng import permute_head
 from lcdb_builders.kernels.core.sets import Columns, Task
@@ -192,6 +199,12 @@ def choose(tuning, flag, at, choices, flags):
         (METRICS,) int8, filled: what the cube stores.
     """
     values = len(tuning.grid)
+    if flag != ONE_CLASS_FIT:
+        for g in range(values):
+            if np.isnan(at.scores[g, ACCURACY]):  # no numbers: then the cell has none either
+                for m in range(METRICS):
+                    at.chosen[m] = -1
+                return
     for m in range(METRICS):
         sign = 1.0 if MAXIMISED[m] else -1.0
         best = -np.inf  # and so it stays for the AUC of one class: all are tied

@@ -148,7 +148,7 @@ def _run(kind, parameter, task, columns, moments, model, places, desk, out):
 
 
 def gaussian_block(
-    kind: int, parameter: float, task: Task, columns: Columns, out: np.ndarray
+    kind: int, parameter: float, task: Task, columns: Columns, unit: float, out: np.ndarray
 ) -> None:
     """Score the cells of a block.
 
@@ -160,12 +160,14 @@ def gaussian_block(
         Shrinkage of NMC, ridge of LDC and QDC.
     task, columns
         Cells, and where they are scored.
+    unit
+        The mean within-class variance of training sets that have none.
     out
         (sizes, repetitions, sets, WIDTH), filled.
     """
     d = task.X.shape[1]
     # Made here, so that the kernel borrows every array and counts no references.
     moments = moments_of(kind, task.classes, d)
-    model = model_of(kind, task.classes, d, len(task.pool))
+    model = model_of(kind, task.classes, d, len(task.pool), unit)
     places, desk = places_of(task), desk_of(task, columns)
     _run(kind, parameter, task, columns, moments, model, places, desk, out)

@@ -42,13 +42,15 @@ NMC, LDC, QDC = NO_ROOT, POOLED, EACH_CLASS
 
 #: `present` (K,) classes of the training set; `means` (K, d); of LDC `coef` (K, d), `centre` (d,);
 #: of QDC `white` (K, d, d); of both `intercept` (K,); `spread` (1,) the mean within-class variance
-#: s̄; workspace `L` (d, d), `Z` (d, rows), `Y` (d + 1, CHUNK).
+#: s̄, `unit` (1,) what it is if there is none; workspace `L` (d, d), `Z` (d, rows) and `Y`
+#: (d + 1, CHUNK).
 Model = namedtuple(
-    "Model", ["present", "means", "coef", "intercept", "centre", "white", "spread", "L", "Z", "Y"]
+    "Model",
+    ["present", "means", "coef", "intercept", "centre", "white", "spread", "unit", "L", "Z", "Y"],
 )
 
 
-def model_of(kind, classes, d, rows):
+def model_of(kind, classes, d, rows, unit):
     """Return an unfitted model, with workspace for draws of so many distinct rows."""
     return Model(
         np.zeros(classes, bool),
@@ -58,6 +60,7 @@ def model_of(kind, classes, d, rows):
         np.zeros(d),
         np.zeros((classes if kind == QDC else 1, d, d)),
         np.ones(1),
+        np.full(1, unit),
         np.zeros((d, d)),
         np.zeros((d, rows + (classes + 1) * d)),
         np.zeros((d + 1, CHUNK)),
@@ -152,7 +155,7 @@ def begin_fit(kind, parameter, moments, n, model):
         classes += model.present[c]
         for j in range(len(moments.within)):
             model.means[c, j] = moments.means[c, j]
-    model.spread[0] = mean_variance(moments.within, n)
+    model.spread[0] = mean_variance(moments.within, n, model.unit[0])
     if kind == NMC and parameter > 0.0 and n > classes:
         _shrink(parameter, moments, n, classes, model)
     return classes > 1

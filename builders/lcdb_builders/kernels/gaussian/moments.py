@@ -105,13 +105,13 @@ def add_row(roots, moments, x, c):
 
 
 @kernel(borrow=True)
-def mean_variance(within, n):
-    """Return the mean over features of the within-class variance, s̄; 1 if it is 0."""
+def mean_variance(within, n, unit):
+    """Return the mean over features of the within-class variance, s̄; `unit` if it is 0."""
     total = 0.0
     for j in range(len(within)):
         total += within[j]
     mean = total / len(within) / n
-    return mean if mean > 0.0 else 1.0
+    return mean if mean > 0.0 else unit
 
 
 @kernel(borrow=True)

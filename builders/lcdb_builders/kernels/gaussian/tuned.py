@@ -268,7 +268,9 @@ def _run(kind, task, columns, tuning, moments, model, study, places, desk, at, t
                     desk.weight[row] = 0
 
 
-def gaussian_tuned(kind: int, task: Task, columns: Columns, tuning: Tuning, tuned: Tuned) -> None:
+def gaussian_tuned(
+    kind: int, task: Task, columns: Columns, tuning: Tuning, unit: float, tuned: Tuned
+) -> None:
     """Fill the cells of a tuned block.
 
     Parameters
@@ -277,12 +279,14 @@ def gaussian_tuned(kind: int, task: Task, columns: Columns, tuning: Tuning, tune
         `NMC`, `LDC` or `QDC` of `lcdb_builders.kernels.gaussian.model`.
     task, columns, tuning
         Cells, where they are scored, and what is chosen from what.
+    unit
+        The mean within-class variance of training sets that have none.
     tuned
         Filled.
     """
     d = task.X.shape[1]
     moments = moments_of(kind, task.classes, d)
-    model = model_of(kind, task.classes, d, len(task.pool))
+    model = model_of(kind, task.classes, d, len(task.pool), unit)
     study, at = _study(kind, task, tuning), hold_out_of(task, columns, tuning)
     places, desk = places_of(task), desk_of(task, columns)
     _run(kind, task, columns, tuning, moments, model, study, places, desk, at, tuned)

@@ -178,7 +178,8 @@ def score_log_scores(scores, present, lo, hi, workspace, out):
     Parameters
     ----------
     scores
-        (K, T) float64 log scores, finite where present.
+        (K, T) float64 log scores. Where those of a present class are not finite, the cell has no
+        numbers: `out` is NaN.
     present
         (K,) bool, classes of the training set.
     lo, hi
@@ -192,11 +193,11 @@ def score_log_scores(scores, present, lo, hi, workspace, out):
     if len(classes) == 1:
         score_constant(classes[0], lo, hi, out)
         return
-    rows = _pack_classes(scores, classes, lo, hi, workspace)
-    if len(present) == 2:
+    rows = _pack_classes(scores, classes, lo, hi, workspace, out)
+    if rows > 0 and len(present) == 2:
         _to_margins(workspace.packed, rows)
         _score_packed_margins(rows, workspace, out)
-    else:
+    elif rows > 0:
         _score_packed_classes(classes, present, False, rows, workspace, out)
 
 
@@ -207,20 +208,39 @@ def score_decisions(decisions, present, lo, hi, workspace, out):
     Parameters
     ----------
     decisions
-        (K, T) float64, finite for present classes, of which there are two or more.
+        (K, T) float64; there are two or more present classes.
     present, lo, hi, workspace, out
         As for `score_log_scores`.
     """
     classes = workspace.classes[: _list_classes(present, workspace.classes)]
-    rows = _pack_classes(decisions, classes, lo, hi, workspace)
-    _score_packed_classes(classes, present, True, rows, workspace, out)
+    rows = _pack_classes(decisions, classes, lo, hi, workspace, out)
+    if rows > 0:
+        _score_packed_classes(classes, present, True, rows, workspace, out)
+
+
+@kernel(borrow=True)
+def _are_numbers(values):
+    """Whether all values are finite."""
+    count = 0
+    for i in range(len(values)):
+        count += abs(values[i]) < np.inf
+    return count == len(values)
 
 
 @kernel(glue=True)
-def _pack_classes(values, classes, lo, hi, workspace):
+def _pack_classes(values, classes, lo, hi, workspace, out):
+    """Pack the rows of present classes; returns how many columns, 0 if not all are numbers.
+
+    Such a cell has no numbers: `out` is NaN.
+    """
     rows = _begin(lo, hi, workspace)
+    all_finite = True
     for c in classes:
         _pack(values[c], lo, hi, workspace.start, workspace.packed[c])
+        all_finite &= _are_numbers(workspace.packed[c, :rows])
+    if not all_finite:
+        out[:] = np.nan
+        return 0
     return rows
 
 
@@ -307,6 +327,9 @@ def score_margins(margin, lo, hi, workspace, out):
     rows = _begin(lo, hi, workspace)
     packed = workspace.packed[0]
     _pack(margin, lo, hi, workspace.start, packed)
+    if not _are_numbers(packed[:rows]):
+        out[:] = np.nan
+        return
     for i in range(rows):
         packed[i] = packed[i] if abs(packed[i]) > TIED_DECISION else 0.0
     _score_packed_margins(rows, workspace, out)

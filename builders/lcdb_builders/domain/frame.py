@@ -1,0 +1,108 @@
+"""Where features are measured from, and in which unit, so that squares stay numbers.
+
+Doubles end at 1e308, but squares of features do so at 1e154, and at 1e-154 they begin to lose bits;
+features such as N(0, 1) + 1e8 leave eight digits of their own. Models that do not depend on origin
+and unit are computed in a frame instead: values less a constant, times a power of two. Both are
+exact, so that whatever needs no frame keeps its bits, and ties stay ties.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Frame", "exponent_of", "frame_of"]
+
+# Largest value, and smallest difference, in a frame: squares of such numbers, their sums and a
+# ridge of 1e-12 times their mean are normal numbers.
+LARGEST, SMALLEST = 500, -440
+# A feature whose median is so many median absolute deviations from 0 is centred.
+FAR = 1000.0
+
+
+class Frame(NamedTuple):
+    """An origin, and the power of two that values are divided by.
+
+    Parameters
+    ----------
+    origin
+        (d,) taken from every row.
+    exponent
+        Of the power of two.
+    """
+
+    origin: np.ndarray
+    exponent: int
+
+    def place(self, X: np.ndarray) -> np.ndarray:
+        """Return rows in this frame; infinite where they are out of reach.
+
+        Examples
+        --------
+        >>> Frame(np.array([3.0]), 1).place(np.array([[5.0], [3.0]])).tolist()
+        [[1.0], [0.0]]
+        """
+        with np.errstate(over="ignore", under="ignore"):
+            if self.exponent > 0:  # values first: their differences might not be numbers
+                return np.ldexp(X, -self.exponent) - np.ldexp(self.origin, -self.exponent)
+            return np.ldexp(X - self.origin, -self.exponent)
+
+    @property
+    def unit(self) -> float:
+        """What a variance of 1 is in this frame, as far as squares go."""
+        return 2.0 ** max(min(-2 * self.exponent, 900), -1074)
+
+
+def frame_of(X: np.ndarray) -> Frame | None:
+    """Return the frame of a dataset's rows, or None if its squares do not fit into doubles.
+
+    Examples
+    --------
+    >>> frame_of(np.array([[1.0], [2.0]]))
+    Frame(origin=array([0.]), exponent=0)
+    >>> frame_of(np.array([[1e9 + 1], [1e9 + 2], [1e9 + 4]])).origin.tolist()
+    [1000000002.0]
+    >>> frame_of(np.array([[1e200], [2e200]])).exponent
+    166
+    >>> frame_of(np.array([[1e200, 1e-200], [2e200, 2e-200]])) is None
+    True
+    """
+    origin = _origin(X)
+    centred = Frame(origin, 0).place(X)
+    exponent = exponent_of(centred if np.isfinite(centred).all() else X)
+    return None if exponent is None else Frame(origin, exponent)
+
+
+def exponent_of(X: np.ndarray) -> int | None:
+    """Return the exponent of the frame of rows that need no origin, or None.
+
+    0 unless squares of their differences overflow or underflow.
+
+    Examples
+    --------
+    >>> exponent_of(np.array([[1.0], [2.0]])), exponent_of(np.array([[5e-324], [0.0]]))
+    (0, -634)
+    """
+    largest = float(np.abs(X).max())
+    with np.errstate(over="ignore"):
+        apart = np.diff(np.sort(X, axis=0), axis=0)
+    smallest = float(np.min(apart, where=apart > 0, initial=np.inf))
+    top = int(np.frexp(largest)[1]) if largest > 0 else -1074
+    bottom = int(np.frexp(smallest)[1]) - 1 if smallest < np.inf else top
+    if top - LARGEST > bottom - SMALLEST:
+        return None
+    return max(top - LARGEST, min(bottom - SMALLEST, 0))
+
+
+def _origin(X: np.ndarray) -> np.ndarray:
+    """Return the medians of features that are far from 0, where taking them rounds no value."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = np.sort(X, axis=0)[len(X) // 2]
+        apart = X - middle
+        spread = np.sort(np.abs(apart), axis=0)[len(X) // 2]
+        # What rounding took from the difference (Knuth's two-sum).
+        taken = apart - X
+        lost = (X - (apart - taken)) + (-middle - taken)
+        chosen = (np.abs(middle) >= FAR * spread) & (lost == 0).all(axis=0)
+    return np.where(chosen, middle, 0.0)
