@@ -14,6 +14,7 @@ from lcdb_builders.kernels.core.cell import WIDTH
 from lcdb_builders.kernels.scores import auc as ranking
 from lcdb_builders.kernels.scores import counts as grouped_scores
 from lcdb_builders.kernels.scores import metrics
+from lcdb_builders.learners import batch
 from lcdb_builders.reference.metrics import cell_scores
 from numba import njit
 from oracles import metrics as oracle
@@ -222,3 +223,89 @@ def test_elementary_functions():
     assert elementary.exp_nonpositive(-1e9) == 0.0
     assert elementary.exp_nonpositive(-np.inf) == 0.0
     assert elementary.exp_nonpositive(0.0) == 1.0
+
+
+def margins_of(values, y):
+    """Score differences of two classes."""
+    order, lo, hi = grouped(np.asarray(y), 2)
+    out = np.full(WIDTH, np.nan)
+    metrics.score_margins(np.array(values)[order], lo, hi, metrics.room(2, len(y)), out)
+    return out
+
+
+def test_rounding_errors_break_no_tie():
+    """Free support vectors all have f = 1: what differs is rounding."""
+    y = np.array([0, 0, 1, 1])
+    noise = np.array([3e-16, -2e-16, -4e-16, 1e-16])
+    assert margins_of(1 + noise, y)[1] == 0.5
+    even = margins_of(1e3 * noise, y)
+    assert even[:2].tolist() == [0.5, 0.5]  # label 0, and no order at f = 0
+    scores = np.array([[5.0, 5.0, -90.0], [0.0, 1.0, -90.0]])[[0, 0, 0, 1]]
+    scores[:3, 1] += [1e-13, -1e-13, 0.0]
+    y = np.array([0, 1, 2, 1])
+    out = score(metrics.score_log_scores, scores, np.ones(3, bool), y, np.random.default_rng(0))
+    assert out[0] == 0.5
+    assert out[1] == pytest.approx(cell_scores(y, scores=scores).auc, abs=1e-15)
+    assert out[1] == pytest.approx((2 / 3 + 3 / 4 + 1 / 3) / 3)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-60, 1.0, 1e30, 1e60, 1e300])
+def test_ranks_have_24_bits_at_any_size(scale):
+    """Beyond the range of single precision as within it: no order is lost, and no tie broken."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=300) * scale
+    values[150:] = values[:150] * (1 + rng.integers(-1, 2, 150) * 1e-12)
+    y = np.arange(300) // 150
+    floats = np.empty(300)
+    floats[:] = values
+    ranking.rank_beyond(floats)
+    assert len(set(floats.tolist())) == 150
+    np.testing.assert_array_equal(floats[:150], floats[150:])
+    if scale >= 1.0:
+        out = margins_of(values, y)
+        assert out[1] == 0.5 or abs(out[1] - 0.5) < 1e-12
+        assert out[1] == pytest.approx(oracle.from_scores([[0.0, v] for v in values], y)[1])
+
+
+def test_decisions_that_saturate_are_labelled_by_their_size():
+    """Of two classes that are all but certain the one with the larger decision value wins."""
+    decisions = np.array([[40.0, 800.0, -1.0], [900.0, 30.0, -1.0], [2.0, 2.0 + 1e-12, -5.0]])
+    y = np.array([1, 0, 0])
+    out = score(metrics.score_decisions, decisions, np.ones(3, bool), y, np.random.default_rng(0))
+    assert out[0] == 1.0
+    scores = -np.logaddexp(0, -decisions)
+    assert cell_scores(y, scores=scores, decisions=decisions).accuracy == 1.0
+    assert cell_scores(y, scores=scores).accuracy == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_no_numbers_give_none(wrong):
+    rng, y = np.random.default_rng(0), np.array([0, 1, 2, 1, 0])
+    scores = rng.normal(size=(5, 3))
+    for place in range(5):
+        broken = scores.copy()
+        broken[place, 1] = wrong
+        for entry in (metrics.score_log_scores, metrics.score_decisions):
+            assert np.isnan(score(entry, broken, np.ones(3, bool), y, rng)).all()
+    for place in range(4):
+        margins = np.array([1.0, -1.0, 2.0, 0.5])
+        margins[place] = wrong
+        assert np.isnan(margins_of(margins, np.array([0, 1, 1, 0]))).all()
+
+
+def test_probabilities_near_one_keep_their_order():
+    """Single precision tells odds of 1e9 and 1e10 apart; of the probabilities it makes 1."""
+    p = np.array([[1e-9, 1 - 1e-9], [1e-10, 1 - 1e-10], [1e-10, 1 - 1e-10], [0.0, 1.0]])
+    y = np.array([0, 0, 1, 1])
+    out = score(metrics.score_probabilities, p, np.ones(2, bool), y, np.random.default_rng(0))
+    assert out[1] == cell_scores(y, p=p).auc == 0.875
+
+
+def test_kernels_write_the_metrics_of_the_schema(monkeypatch):
+    """A fifth metric must not be filled with the number of clipped rows."""
+    batch._check_cell()
+    more = {**batch.METRICS, "log_loss": batch.METRICS["brier"]}
+    for other in (more, dict(reversed(batch.METRICS.items()))):
+        monkeypatch.setattr(batch, "METRICS", other)
+        with pytest.raises(AssertionError, match="kernels write"):
+            batch._check_cell()

@@ -116,3 +116,31 @@ def qdc(X, y, test, ridge):
         return classes.ridged(classes.scatters[c], len(rows), ridge)
 
     return classes.scores(test, covariance)
+
+
+def exact_differences(X, y, test, ridge=None):
+    """Score of class 1 less that of class 0 but for a constant, of NMC or, with a ridge, of LDC.
+
+    Fractions: rows that the model cannot tell apart are exactly equal, and with equal priors rows
+    between two equally likely classes are exactly 0.
+    """
+    classes = Classes(X, y)
+    if ridge is None:
+        covariance = [
+            [classes.variance if i == j else Fraction(0) for j in range(classes.d)]
+            for i in range(classes.d)
+        ]
+    else:
+        pooled = [
+            [sum(s[i][j] for s in classes.scatters) for j in range(classes.d)]
+            for i in range(classes.d)
+        ]
+        covariance = classes.ridged(pooled, classes.n, ridge)
+    zeros, ones = classes.means
+    apart = [b - a for a, b in zip(zeros, ones, strict=True)]
+    middle = [(a + b) / 2 for a, b in zip(zeros, ones, strict=True)]
+    direction, _ = _solve(covariance, apart)
+    return [
+        sum(w * (x - m) for w, x, m in zip(direction, row, middle, strict=True))
+        for row in _exact(test)
+    ]

@@ -1,0 +1,100 @@
+"""Data of few distinct rows, where ties are the rule: the order of rounding errors decides nothing.
+
+A cell that is computed alone, in any block, or by the reference is the same: labels and the area
+under the curve count exact ties as ties.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+from counts import FULL, counts
+from lcdb_builders.domain.unit import Block
+from lcdb_builders.learners import registry
+from lcdb_builders.reference.block import reference_block
+from oracles import exact_metrics
+from oracles import gaussian as oracle
+from tied import KINDS, LEARNERS, tied, unit_of
+
+from lcdb.schema import SAMPLINGS
+
+#: Metrics that are counts; the others may differ by the rounding of sums.
+COUNTED = ("accuracy", "auc", "n_clipped")
+
+
+def recompute(name, kind, sampling, split, tuning, sizes, repetitions, rows) -> int:
+    """Assert that each cell is the block's when computed alone and, but for sums, the reference's.
+
+    Returns how many cells were recomputed.
+    """
+    snapshot, learner = tied(kind, rows), registry.get(name)
+    unit = unit_of(name, snapshot, sampling, split, tuning, sizes)
+    whole = Block(unit, sizes, 0, repetitions)
+    stored = learner.block(snapshot, whole, (split,))[split]
+    right = reference_block(learner, snapshot, whole, (split,))[split]
+    for (i, n), r in product(enumerate(sizes), range(repetitions)):
+        alone = learner.block(snapshot, Block(unit, (n,), r, r + 1), (split,))[split]
+        for metric, values in stored.items():
+            where = f"{unit.label} {kind} n={n} r={r} {metric}"
+            np.testing.assert_array_equal(alone[metric][0, 0], values[i, r], where)
+            if metric in COUNTED or metric.startswith("choice"):
+                np.testing.assert_array_equal(values[i, r], right[metric][i, r], where)
+            else:
+                np.testing.assert_allclose(values[i, r], right[metric][i, r], 3e-7, err_msg=where)
+    return len(sizes) * repetitions
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("tuning", ["default", "tuned"])
+def test_a_cell_of_tied_rows_is_the_same_alone_and_in_the_reference(name, tuning):
+    """Full counts: 20,000 cells over all learners, both tunings, all samplings, splits, data."""
+    places = list(product(KINDS, SAMPLINGS, ("fixed", "varying")))
+    if not FULL:
+        start = 5 * LEARNERS.index(name) + (tuning == "tuned")
+        places = places[start % 7 :: 11]
+    rows = counts(160, 2000)
+    sizes = (10, 14, 25, 60) if tuning == "tuned" else (1, 2, 3, 9, 40, 90)
+    sizes = sizes[:2] if not FULL and tuning == "tuned" else sizes
+    total = 0
+    for kind, sampling, split in places:
+        repetitions = counts(1, 8)
+        total += recompute(name, kind, sampling, split, tuning, sizes, repetitions, rows)
+    assert total >= len(places)
+
+
+def fitted_to(snapshot, unit, n, r):
+    draws = unit.draws(snapshot.rows)
+    return draws.train(n, r), draws.test(n, r)
+
+
+@pytest.mark.parametrize("name", ["NMC", "LDC"])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_ties_are_those_of_rational_arithmetic(name, sampling):
+    """On integers, whatever rounding does: the area by exact fractions, and labels of NMC."""
+    sizes, repetitions = (6, 20), counts(3, 60)
+    broken = 0
+    for kind in ("two classes",):
+        snapshot, learner = tied(kind, 160), registry.get(name)
+        unit = unit_of(name, snapshot, sampling, "varying", "default", sizes)
+        block = Block(unit, sizes, 0, repetitions)
+        scores = learner.block(snapshot, block, ("varying",))["varying"]
+        ridge = json.loads(unit.params).get("ridge")
+        for (i, n), r in product(enumerate(sizes), range(repetitions)):
+            train, test = fitted_to(snapshot, unit, n, r)
+            y = snapshot.y[train].tolist()
+            if len(set(y)) < 2:
+                continue
+            exact = oracle.exact_differences(
+                snapshot.X[train].tolist(), y, snapshot.X[test].tolist(), ridge
+            )
+            labels = snapshot.y[test]
+            area = exact_metrics.one_class_auc(exact, (labels == 1).tolist())
+            assert scores["auc"][i, r] == np.float32(float(area)), (n, r)
+            broken += len(set(exact)) < len(exact)
+            if name == "NMC":
+                right = sum((d > 0) == bool(c) for d, c in zip(exact, labels, strict=True))
+                assert scores["accuracy"][i, r] == np.float32(right / len(labels)), (n, r)
+    assert broken > 0
