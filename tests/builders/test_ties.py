@@ -7,6 +7,7 @@ under the curve count exact ties as ties.
 from __future__ import annotations
 
 import json
+import math
 from itertools import product
 
 import numpy as np
@@ -15,7 +16,7 @@ from counts import FULL, counts
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
 from lcdb_builders.reference.block import reference_block
-from oracles import exact_metrics
+from oracles import exact_metrics, metrics
 from oracles import gaussian as oracle
 from tied import KINDS, LEARNERS, tied, unit_of
 
@@ -73,28 +74,30 @@ def fitted_to(snapshot, unit, n, r):
 @pytest.mark.parametrize("name", ["NMC", "LDC"])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_ties_are_those_of_rational_arithmetic(name, sampling):
-    """On integers, whatever rounding does: the area by exact fractions, and labels of NMC."""
+    """On integers, whatever rounding does: the area of exact ranks, and labels of NMC."""
     sizes, repetitions = (6, 20), counts(3, 60)
-    broken = 0
-    for kind in ("two classes",):
-        snapshot, learner = tied(kind, 160), registry.get(name)
-        unit = unit_of(name, snapshot, sampling, "varying", "default", sizes)
-        block = Block(unit, sizes, 0, repetitions)
-        scores = learner.block(snapshot, block, ("varying",))["varying"]
-        ridge = json.loads(unit.params).get("ridge")
-        for (i, n), r in product(enumerate(sizes), range(repetitions)):
-            train, test = fitted_to(snapshot, unit, n, r)
-            y = snapshot.y[train].tolist()
-            if len(set(y)) < 2:
-                continue
-            exact = oracle.exact_differences(
-                snapshot.X[train].tolist(), y, snapshot.X[test].tolist(), ridge
-            )
-            labels = snapshot.y[test]
-            area = exact_metrics.one_class_auc(exact, (labels == 1).tolist())
-            assert scores["auc"][i, r] == np.float32(float(area)), (n, r)
-            broken += len(set(exact)) < len(exact)
-            if name == "NMC":
-                right = sum((d > 0) == bool(c) for d, c in zip(exact, labels, strict=True))
-                assert scores["accuracy"][i, r] == np.float32(right / len(labels)), (n, r)
-    assert broken > 0
+    snapshot, learner = tied("two classes", 160), registry.get(name)
+    unit = unit_of(name, snapshot, sampling, "varying", "default", sizes)
+    block = Block(unit, sizes, 0, repetitions)
+    scores = learner.block(snapshot, block, ("varying",))["varying"]
+    ridge = json.loads(unit.params).get("ridge")
+    compared = 0
+    for (i, n), r in product(enumerate(sizes), range(repetitions)):
+        train, test = fitted_to(snapshot, unit, n, r)
+        y = snapshot.y[train].tolist()
+        if len(set(y)) < 2:
+            continue
+        exact = oracle.exact_differences(
+            snapshot.X[train].tolist(), y, snapshot.X[test].tolist(), ridge
+        )
+        prior = 0.0 if name == "NMC" else math.log(sum(y) / (len(y) - sum(y)))
+        ranks = [metrics.single(float(d) + prior) for d in exact]
+        labels = snapshot.y[test]
+        area = exact_metrics.one_class_auc(ranks, (labels == 1).tolist())
+        assert scores["auc"][i, r] == np.float32(float(area)), (n, r)
+        assert len(set(exact)) < len(exact)
+        compared += 1
+        if name == "NMC":
+            right = sum((d > 0) == bool(c) for d, c in zip(exact, labels, strict=True))
+            assert scores["accuracy"][i, r] == np.float32(right / len(labels)), (n, r)
+    assert compared > 0
