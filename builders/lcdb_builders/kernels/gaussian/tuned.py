@@ -80,13 +80,13 @@ Study = namedtuple(
 )
 
 
-def _study(kind: int, task: Task, tuning: Tuning) -> Study:
+def _study(kind: int, task: Task, tuning: Tuning, unit: float) -> Study:
     d, classes = task.X.shape[1], task.classes
     rows = max(len(task.pool), int(task.sizes[-1]))
     spaces = {NMC: 0, LDC: 1, QDC: classes}[kind]
     return Study(
         moments_of(NMC, classes, d),  # factors come from the rows themselves: no roots are kept
-        model_of(kind, classes, d, len(task.pool)),
+        model_of(kind, classes, d, len(task.pool), unit),
         np.zeros((spaces, d, d)),
         np.zeros((spaces, d)),
         np.empty((d, rows)),
@@ -287,6 +287,6 @@ def gaussian_tuned(
     d = task.X.shape[1]
     moments = moments_of(kind, task.classes, d)
     model = model_of(kind, task.classes, d, len(task.pool), unit)
-    study, at = _study(kind, task, tuning), hold_out_of(task, columns, tuning)
+    study, at = _study(kind, task, tuning, unit), hold_out_of(task, columns, tuning)
     places, desk = places_of(task), desk_of(task, columns)
     _run(kind, task, columns, tuning, moments, model, study, places, desk, at, tuned)
