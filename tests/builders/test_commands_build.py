@@ -10,6 +10,7 @@ import pytest
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
+from lcdb_builders.run import compiling
 from lcdb_builders.run.tasks import block_to_json, compute
 from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.storage import presence as presence_module
@@ -18,6 +19,7 @@ from lcdb_builders.storage.presence import Presence, present
 
 import lcdb
 from lcdb.cli import main
+from lcdb.errors import LabelError, PlanError
 
 PLAN = """
 datasets = [61, 11]
@@ -129,3 +131,61 @@ def test_builders_at_work_say_so_and_the_dead_are_forgotten(tmp_path, monkeypatc
     second.begin("two", 1)
     assert [path.name for path in (tmp_path / "blocks").iterdir()] == [second.path.name]
     second.end()
+
+
+# -- plan and compile ------------------------------------------------------------------------------
+
+
+def test_plan_and_build_count_the_same_cells(capsys, plan, tmp_path):
+    options = ["--dataset", "iris", "--learner", "LDC", "--repetitions", 3]
+    found = json.loads(run(capsys, "plan", plan, *options, "--json")[0])
+    assert found["total"]["cells"] == 6
+    assert [line["label"] for line in found["learners"]] == ["draws", "LDC"]
+    assert 0 < found["total"]["core_hours"] < 0.01
+    root = tmp_path / "database"
+    _, err = run(capsys, "build", plan, "--out", root, *options, "--workers", 1)
+    assert "lcdb: 6 cells to compute" in err
+    assert "lcdb: 100 % (6 of 6 cells)" in err
+    assert json.loads(run(capsys, "status", root, "--json")[0])["cells"]["computed"] == 6
+
+
+def test_plan_prints_times_that_people_can_read(capsys, plan):
+    out, _ = run(capsys, "plan", plan, "--allow-import")
+    assert "< 0.01" in out and not re.search(r"\de-\d", out)
+
+
+def test_plan_tells_of_compiling(capsys, plan, monkeypatch, tmp_path):
+    monkeypatch.setattr(compiling, "_is_marked", lambda kind: False)
+    out, _ = run(capsys, "plan", plan)
+    assert "kernels of NMC, LDC are compiled first, once per machine" in out
+    assert json.loads(run(capsys, "plan", plan, "--json")[0])["compiling_core_hours"] > 0
+    monkeypatch.setattr(compiling, "_is_marked", lambda kind: True)
+    assert "compiled first" not in run(capsys, "plan", plan)[0]
+
+
+def test_a_plan_takes_names_of_datasets():
+    named = load_plan({"datasets": ["iris", 11], "learners": ["LDC"]})
+    assert named.content == load_plan({"datasets": [61, 11], "learners": ["LDC"]}).content
+    with pytest.raises(PlanError, match=r"'irsi'.* Did you mean 'iris'\?"):
+        load_plan({"datasets": ["irsi"], "learners": ["LDC"]})
+    with pytest.raises(PlanError, match="61 twice"):
+        load_plan({"datasets": ["iris", 61], "learners": ["LDC"]})
+
+
+@pytest.mark.parametrize("fault", [{"samplings": ["randm"]}, {"repetitions": 0}, {"sede": 1}])
+def test_a_misspelt_learner_keeps_its_suggestion_beside_other_faults(fault):
+    with pytest.raises(PlanError, match=r"Also: no learner 'LCD'\. Did you mean 'LDC'\?"):
+        load_plan({"datasets": [61], "learners": ["LCD", "NMC"], **fault})
+
+
+def test_a_misspelt_learner_comes_before_faults_of_parameters():
+    plan = load_plan({"datasets": [61], "learners": {"LCD": {}, "RFOR": {"trees": "a"}}})
+    with pytest.raises(LabelError, match=r"Did you mean 'LDC'\?"):
+        plan_learners(plan)
+
+
+def test_compile_takes_a_plan_and_learners(capsys, plan):
+    _, err = run(capsys, "compile", plan, "--learner", "NMC", "--workers", 1)
+    assert ("lcdb: " in err and "compiled" in err) or "kept in" in err
+    out, err = run(capsys, "compile", plan, "--learner", "NMC", "--quiet")
+    assert (out, err) == ("", "")

@@ -204,7 +204,10 @@ def test_shipped_plans_are_what_they_say():
         ({**SMALL, "sizes": [0, 5]}, "sizes[0] is 0; expected 1 or more"),
         ({**SMALL, "datasets": []}, "datasets is []"),
         ({**SMALL, "datasets": [61, 61]}, "datasets has 61 twice"),
-        ({**SMALL, "datasets": ["61"]}, "datasets[0] is '61'; expected an integer or a table"),
+        (
+            {**SMALL, "datasets": ["61"]},
+            "datasets has '61'; expected an OpenML id",
+        ),
         ({**SMALL, "datasets": [{"id": "x", "file": "x.csv"}]}, "'datasets[0].target' is missing"),
         (
             {**SMALL, "datasets": [{"id": "../x", "file": "x.csv", "target": "y"}]},

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["configure", "run"]
 
+# What compiling the kernels of one family of learners takes, roughly.
+COMPILE_SECONDS = 15.0
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lcdb plan`."""
@@ -41,6 +44,8 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb_builders.planning.estimate import estimate
     from lcdb_builders.planning.plan import load_plan, shipped_plans
     from lcdb_builders.planning.units import plan_learners
+    from lcdb_builders.run.compiling import uncompiled
+    from lcdb_builders.run.progress import duration
 
     if arguments.plan is None:
         for name, title in shipped_plans().items():
@@ -56,10 +61,19 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.dataset:
         datasets = plan.named_datasets(arguments.dataset)
     found = estimate(plan, learners, datasets, _timings(plan, learners, datasets, arguments))
+    waiting = uncompiled(plan, learners)
     if arguments.json:
-        print(json.dumps(_as_json(plan, found), indent=2))
+        compiling = {"compiling_core_hours": round(len(waiting) * COMPILE_SECONDS / 3600, 4)}
+        print(json.dumps({**_as_json(plan, found), **compiling}, indent=2))
     else:
         _print(plan, found)
+        if waiting:
+            names = ", ".join(name for family in waiting.values() for name in family)
+            about = duration(len(waiting) * COMPILE_SECONDS)
+            print(
+                f"Not in these times: kernels of {names} are compiled first, once per machine, "
+                f"which takes about {about} of one core."
+            )
 
 
 def _timings(
@@ -147,6 +161,7 @@ def _table(first: str, lines: Sequence[Line], total: Line):
 
 def _cells(line: Line) -> tuple[str, ...]:
     hours = f"{line.hours:,.0f}" if line.hours >= 10 else f"{line.hours:.2g}"
+    hours = hours if line.hours >= 0.01 else "< 0.01"
     counts = (f"{count:,}" for count in (line.units, line.blocks, line.cells))
     return (line.label, *counts, _size(line.size), hours)
 

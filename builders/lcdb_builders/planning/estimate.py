@@ -58,7 +58,7 @@ class Line:
             "blocks": self.blocks,
             "cells": self.cells,
             "bytes": round(self.size),
-            "core_hours": round(self.hours, 4),
+            "core_hours": float(f"{self.hours:.4g}"),
         }
 
 

@@ -223,7 +223,14 @@ def _shipped(name: str) -> Plan:
 
 
 def _checked(content: Mapping[str, Any], where: str, name: str, folder: Path) -> Plan:
-    check(content, "plan", where)
+    try:
+        check(content, "plan", where)
+    except PlanError as error:
+        hints = _misspelt_learners(content)
+        if not hints:
+            raise
+        msg = f"{error} Also: {' '.join(hints)}"
+        raise PlanError(msg) from error
     try:
         plan = _plan(content, name, folder)
         # Any N shows whether the rule itself can be read.
@@ -236,6 +243,23 @@ def _checked(content: Mapping[str, Any], where: str, name: str, folder: Path) ->
         msg = f"{where}: a number is infinite or not a number; expected finite ones"
         raise PlanError(msg) from error
     return plan
+
+
+def _misspelt_learners(content: Mapping[str, Any]) -> list[str]:
+    """Return what is to be said of names that are nobody's, beside another fault of a plan."""
+    from lcdb_builders.learners import registry
+
+    entries = content.get("learners")
+    if isinstance(entries, Mapping):
+        other = {name for name, table in entries.items() if not isinstance(table, Mapping) or table}
+        entries = [name for name in entries if name not in other]
+    hints = []
+    for name in entries if isinstance(entries, list) else []:
+        try:
+            registry.get(str(name))
+        except LabelError as error:
+            hints.append(str(error))
+    return hints
 
 
 def _plan(content: Mapping[str, Any], name: str, folder: Path) -> Plan:
@@ -263,9 +287,9 @@ def _datasets(entries: Iterable[Any]) -> tuple[DatasetSpec, ...]:
     found: dict[str, DatasetSpec] = {}
     for entry in entries:
         spec = (
-            DatasetSpec(str(entry), {})
-            if isinstance(entry, int)
-            else DatasetSpec(entry["id"], {k: v for k, v in entry.items() if k != "id"})
+            DatasetSpec(entry["id"], {k: v for k, v in entry.items() if k != "id"})
+            if isinstance(entry, Mapping)
+            else DatasetSpec(_id_of(entry), {})
         )
         if spec.file:
             _check_id(spec.id)
@@ -274,6 +298,20 @@ def _datasets(entries: Iterable[Any]) -> tuple[DatasetSpec, ...]:
             raise PlanError(msg)
         found[spec.id.casefold()] = spec
     return tuple(found.values())
+
+
+def _id_of(entry: int | str) -> str:
+    """Return the id of a dataset of OpenML, which a plan may also name if it is one of the ten."""
+    if isinstance(entry, int):
+        return str(entry)
+    by_name = {known.name: known.id for known in expected().values()}
+    if entry not in by_name:
+        msg = (
+            f"datasets has {entry!r}; expected an OpenML id, a name of the ten, or a table that "
+            f"names a file.{did_you_mean(entry, by_name)}"
+        )
+        raise PlanError(msg)
+    return by_name[entry]
 
 
 def _check_id(id: str) -> None:

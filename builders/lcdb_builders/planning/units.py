@@ -35,17 +35,19 @@ def plan_learners(plan: Plan, *, allow_import: bool = False) -> dict[str, Learne
     """
     from lcdb_builders.learners import registry
 
-    found = {}
-    for spec in plan.learners:
-        learner = registry.get(
+    # Names first: a misspelt one is told of, whatever is wrong with the parameters of another.
+    found = {
+        spec.name: registry.get(
             spec.name,
             spec.estimator,
             allow_import=allow_import,
             files=lambda file: plan.folder / file,
         )
-        learner.complete(spec.params)
-        _tuning_rule(plan, spec, learner)
-        found[spec.name] = learner
+        for spec in plan.learners
+    }
+    for spec in plan.learners:
+        found[spec.name].complete(spec.params)
+        _tuning_rule(plan, spec, found[spec.name])
     return found
 
 

@@ -25,6 +25,7 @@ from lcdb.errors import LCDBError, StorageError
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block, Unit, canonical_json, digest
 from lcdb_builders.kernels.core.store import CacheRefusedError, cache_folder, cache_folders, sweep
+from lcdb_builders.learners.base import Learner
 from lcdb_builders.planning.plan import Plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.run.progress import duration
@@ -33,7 +34,16 @@ from lcdb_builders.sources.cache import locked
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.naming import describe, unit_of
 
-__all__ = ["Compiled", "Kind", "check", "compile_kernels", "kinds_of", "make_ready", "plan_kinds"]
+__all__ = [
+    "Compiled",
+    "Kind",
+    "check",
+    "compile_kernels",
+    "kinds_of",
+    "make_ready",
+    "plan_kinds",
+    "uncompiled",
+]
 
 COMPILES = not config.DISABLE_JIT  # type: ignore[attr-defined]
 # Two classes and more may be different code; the largest size must do for tuned curves too.
@@ -142,6 +152,21 @@ def plan_kinds(plan: Plan, learners: Iterable[str] | None = None) -> list[Kind]:
     table = plan_learners(plan)
     if learners is not None:
         table = {name: table[plan.learner(name).name] for name in learners}
+    return _kinds(plan, table)
+
+
+def uncompiled(plan: Plan, learners: Mapping[str, Learner]) -> dict[str, tuple[str, ...]]:
+    """Return families of learners whose kernels a build would compile here first, by family."""
+    if not COMPILES or cache_folder() is None:
+        return {}
+    missing: dict[str, list[Kind]] = {}
+    for kind in _kinds(plan, learners):
+        if not _is_marked(kind):
+            missing.setdefault(kind.family, []).append(kind)
+    return {family: _learners(kinds) for family, kinds in missing.items()}
+
+
+def _kinds(plan: Plan, table: Mapping[str, Learner]) -> list[Kind]:
     every = units(replace(plan, sizes=list(SIZES)), _specimen(CLASSES[0]), table)
     calls: list[tuple[Unit, tuple[str, ...]]] = [(unit, (unit.split,)) for unit in every]
     if {"fixed", "pool"} <= set(plan.splits):

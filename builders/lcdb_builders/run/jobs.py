@@ -42,8 +42,8 @@ class Job:
 
     @property
     def cells(self) -> int:
-        """Number of cells in its blocks."""
-        return self.block.cells * len(self.blocks)
+        """Number of cells in its blocks, as a plan counts them: draws alone fit nothing."""
+        return 0 if self.block.unit.is_draws else self.block.cells * len(self.blocks)
 
     @property
     def dataset(self) -> str:

@@ -124,6 +124,11 @@ class _Meter:
         return min(1.0, self.done_cost / self.cost)
 
     @property
+    def percent(self) -> int:
+        """Of the cells, in the unit that is printed beside it; 100 only of all of them."""
+        return 100 * self.done_cells // self.cells if self.cells else round(100 * self.share)
+
+    @property
     def rate(self) -> float:
         """Cells per second."""
         return self.done_cells / max(1e-9, time.monotonic() - self.started)
@@ -172,7 +177,7 @@ class Lines:
         left = "" if meter.left is None else f", {duration(meter.left)} left"
         unit = self.words.unit
         of = f"{meter.done_cells:,} of {meter.cells:,} {unit}"
-        self.tell(f"{100 * meter.share:.0f} % ({of}), {meter.rate:,.0f} {unit}/s{left}")
+        self.tell(f"{meter.percent} % ({of}), {meter.rate:,.0f} {unit}/s{left}")
 
     def tell(self, text: str) -> None:
         """Tell something else in a line."""
@@ -206,7 +211,7 @@ class Bar:
         """Show the bar."""
         self._meter = _Meter(cost, cells)
         self._bar.start()
-        self._bar.update(self._task, total=self._meter.cost, completed=0.0, visible=True)
+        self._bar.update(self._task, total=100, completed=0, visible=True)
 
     def advance(self, cost: float, cells: int) -> None:
         """Move the bar."""
@@ -214,7 +219,7 @@ class Bar:
         meter.advance(cost, cells)
         left = "" if meter.left is None else f"{duration(meter.left)} left"
         rate = f"{meter.rate:,.0f} {self._words.unit}/s"
-        self._bar.update(self._task, completed=meter.done_cost, rate=rate, left=left)
+        self._bar.update(self._task, completed=meter.percent, rate=rate, left=left)
 
     def tell(self, text: str) -> None:
         """Print a line above the bar."""
