@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lcdb_builders.domain.unit import DRAWS
+from lcdb_builders.planning.estimate import estimate
+from lcdb_builders.planning.memory import check_memory
 from lcdb_builders.planning.plan import load_plan, shipped_plans
 from lcdb_builders.planning.sizes import grid_values, training_sizes
 from lcdb_builders.planning.units import plan_learners, units
@@ -297,3 +299,18 @@ def test_the_page_about_plans_shows_plans(tmp_path):
             plan_learners(load_plan(content))
     defaults = load_plan({"datasets": [61, 11], "learners": first["learners"]})
     assert load_plan(first).content == defaults.content | {"title": first["title"], "seed": 2026}
+
+
+def test_memory_of_kernel_matrices_is_told_and_checked():
+    plan = load_plan({"datasets": [61, 44037], "learners": ["GSVC", "LDC"]})
+    found = estimate(plan, plan_learners(plan))
+    assert found.memory == 8 * 4970**2
+    small = load_plan({"datasets": [61, 44037], "learners": ["LDC"]})
+    assert estimate(small, plan_learners(small)).memory == 0
+    iris = expected()["61"]
+    pairs = [(unit, iris) for unit in units(plan, iris, plan_learners(plan))]
+    check_memory(pairs, workers=2, available=2 * 8 * 150**2)
+    with pytest.raises(PlanError, match=r"61-GSVC-.* per worker .*: take --workers 1$"):
+        check_memory(pairs, workers=2, available=2 * 8 * 150**2 - 1)
+    with pytest.raises(PlanError, match="take another machine"):
+        check_memory(pairs, workers=1, available=1000)

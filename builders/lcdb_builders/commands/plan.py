@@ -113,6 +113,7 @@ def _as_json(plan: Plan, found: Estimate) -> dict[str, object]:
         "learners": [line.as_json() for line in found.learners],
         "total": found.total.as_json(),
         "unknown": list(found.unknown),
+        "worker_bytes": found.memory,
     }
 
 
@@ -138,6 +139,9 @@ def _print(plan: Plan, found: Estimate) -> None:
             ),
             highlight=False,
         )
+    if found.memory:
+        needed = _size(found.memory)
+        console.print(f"Each worker needs {needed} for kernel matrices (GSVC).", highlight=False)
     console.print("Times are estimates for one core; many cores share them.", highlight=False)
 
 

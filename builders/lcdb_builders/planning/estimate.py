@@ -20,6 +20,7 @@ from lcdb_builders.planning.cost import (
     stretch,
     unit_seconds,
 )
+from lcdb_builders.planning.memory import worker_bytes
 from lcdb_builders.planning.plan import DatasetSpec, Plan
 from lcdb_builders.planning.timing import Timings, timing_of
 from lcdb_builders.planning.units import Subject, units
@@ -74,12 +75,15 @@ class Estimate:
         All of it.
     unknown
         Ids of datasets whose N, d and K are not known, so that nothing can be said of them.
+    memory
+        Bytes that each worker needs besides what any process takes.
     """
 
     datasets: tuple[Line, ...]
     learners: tuple[Line, ...]
     total: Line
     unknown: tuple[str, ...]
+    memory: int = 0
 
 
 def _subject(plan: Plan, spec: DatasetSpec) -> Subject | None:
@@ -175,4 +179,5 @@ def estimate(
         learners=lines(list(by_learner.items())),
         total=_line("total", parts, plan.repetitions, factor, timings),
         unknown=tuple(id for id, subject in subjects.items() if subject is None),
+        memory=max((worker_bytes(*part) for part in parts), default=0),
     )

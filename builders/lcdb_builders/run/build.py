@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import psutil
+
 from lcdb.errors import PlanError
 from lcdb_builders import sources
 from lcdb_builders.domain import snapshot as snapshots
@@ -19,6 +21,7 @@ from lcdb_builders.domain.unit import DRAWS, Unit, digest
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.learners.registry import keep_files
 from lcdb_builders.planning.cost import block_lengths, stretch
+from lcdb_builders.planning.memory import check_memory
 from lcdb_builders.planning.plan import DatasetSpec, Plan, load_plan
 from lcdb_builders.planning.timing import timing_of
 from lcdb_builders.planning.units import Subject, plan_learners, units
@@ -211,6 +214,9 @@ def build(
     told = choose(progress)
     with stop_on_signals() as stop:
         _get_snapshots(work, offline)
+        if scheduler is None and slurm is None:
+            pairs = ((u, work.snapshots[id]) for id, found in work.chosen.items() for u in found)
+            check_memory(pairs, workers or usable_cpus(), psutil.virtual_memory().available)
         with stop.deferred():
             journal = Journal(work.root)
             every = [unit for found in work.units.values() for unit in found]
