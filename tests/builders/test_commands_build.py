@@ -52,7 +52,8 @@ def run(capsys, *arguments, code=0):
 def test_build_a_part_of_a_plan(capsys, plan, tmp_path):
     """A dataset by id, by name and by both is one dataset."""
     root = tmp_path / "database"
-    part = ["--dataset", "61", "--dataset", "iris", "--learner", "LDC", "--repetitions", 3]
+    how = ["--timeout", 600, "--retry-failed", "--allow-import"]
+    part = [*how, "--dataset", "61", "--dataset", "iris", "--learner", "LDC", "--repetitions", 3]
     _, err = run(capsys, "build", plan, "--out", root, *part, "--workers", 1, "--offline")
     assert "2 blocks computed" in err and "cubes/61.nc written" in err
     with lcdb.open(root) as db:

@@ -8,7 +8,7 @@ from lcdb.cli import main
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--figure", "3b", "--out", "x.foo"], "x.foo could not be written"),
+        (["--figure", "3b", "--dataset", "iris", "--out", "x.foo"], "x.foo could not be written"),
         (["--figure", "map", "--dataset", "99"], "99"),
         (["--figure", "map", "--dataset", "61"], "is of all datasets"),
     ],
