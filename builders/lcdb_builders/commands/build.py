@@ -30,8 +30,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     where = parser.add_argument_group("where to compute (default: all CPUs of this machine)")
     which = where.add_mutually_exclusive_group()
     which.add_argument("--workers", type=int, metavar="N", help="processes on this machine")
-    which.add_argument("--scheduler", metavar="ADDRESS", help="a dask scheduler: tcp://host:port")
+    which.add_argument("--scheduler", metavar="ADDRESS", help="a dask scheduler: tls://host:port")
     which.add_argument("--slurm", metavar="FILE", help="a TOML file of SLURM options")
+    where.add_argument(
+        "--certificates",
+        metavar="FOLDER",
+        help="ca.pem, cert.pem and key.pem for a scheduler at tls://",
+    )
     part = parser.add_argument_group("build only a part of the plan (may be repeated)")
     part.add_argument("--dataset", action="append", metavar="ID", help="id or name")
     part.add_argument("--learner", action="append", metavar="NAME", help="such as LDC")
@@ -63,6 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
         "workers": arguments.workers,
         "scheduler": arguments.scheduler,
         "slurm": arguments.slurm,
+        "certificates": arguments.certificates,
         "timeout": arguments.timeout or None,
         "retry_failed": arguments.retry_failed,
         "progress": not arguments.quiet,

@@ -145,6 +145,7 @@ def build(
     workers: int | None = None,
     scheduler: str | None = None,
     slurm: str | os.PathLike[str] | None = None,
+    certificates: str | os.PathLike[str] | None = None,
     datasets: Iterable[int | str] | None = None,
     learners: Iterable[str] | None = None,
     repetitions: int | None = None,
@@ -168,9 +169,11 @@ def build(
     workers
         Number of processes on this machine; by default the CPUs that this process may use.
     scheduler
-        Address of a running dask scheduler, such as ``"tcp://node1:8786"``, to use its workers.
+        Address of a running dask scheduler, such as ``"tls://node1:8786"``, to use its workers.
     slurm
         TOML file with options of dask-jobqueue, to submit workers as SLURM jobs.
+    certificates
+        Folder of ``ca.pem``, ``cert.pem`` and ``key.pem``, for a scheduler at ``tls://``.
     datasets, learners
         Build only this part of the plan's cubes; the rest stays ``not_built``.
     repetitions
@@ -209,7 +212,7 @@ def build(
     >>> report.computed, report.cubes["61"].path.name
     (12, '61.nc')
     """
-    check_pool(workers, scheduler, slurm)
+    check_pool(workers, scheduler, slurm, certificates)
     work = _checked(plan, out, datasets, learners, repetitions, timeout, allow_import)
     told = choose(progress)
     with stop_on_signals() as stop:
@@ -233,7 +236,7 @@ def build(
                     if jobs:
                         if scheduler is None and slurm is None:
                             builder.compile(jobs, workers or usable_cpus())
-                        with open_pool(workers, scheduler, slurm) as pool:
+                        with open_pool(workers, scheduler, slurm, certificates) as pool:
                             builder.compute(jobs, pool)
                     return builder.pack()
 

@@ -1,20 +1,26 @@
 """Where blocks are computed: dask workers on this machine, of a running scheduler, or of SLURM.
 
+Whoever reaches a dask scheduler can have it run code as its owner, and on a machine that others use
+too everybody reaches its ports. So a scheduler that is started here takes only who has the key: it
+is made for one build, and goes to the workers through their inputs.
+
 Every way gives a `Pool`: a dask client, and how to keep its workers alive and to end them.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import dask
-from distributed import Client, Future, Scheduler
+from distributed import Client, Future, Scheduler, Security
 from distributed.deploy.spec import SpecCluster
 
 from lcdb.errors import LCDBError, PlanError
@@ -40,6 +46,8 @@ SETTINGS = {
     # Tasks go where there is room: data never move, since results are files.
     "distributed.scheduler.work-stealing": True,
     "distributed.comm.timeouts.connect": PATIENCE,
+    # No pages: they need no key.
+    "distributed.scheduler.http.routes": [],
 }
 
 
@@ -83,6 +91,7 @@ def check_pool(
     workers: int | None = None,
     scheduler: str | None = None,
     slurm: str | os.PathLike[str] | None = None,
+    certificates: str | os.PathLike[str] | None = None,
 ) -> None:
     """Raise if a build's arguments do not name workers, before anything is done."""
     given = {"workers": workers, "scheduler": scheduler, "slurm": slurm}
@@ -95,6 +104,11 @@ def check_pool(
         raise PlanError(msg)
     if slurm is not None:
         check_slurm(slurm)
+    if certificates is not None:
+        if scheduler is None or not scheduler.startswith("tls://"):
+            msg = f"certificates are given for {scheduler or 'no scheduler'}; expected tls://host:port"
+            raise PlanError(msg)
+        security_of(certificates)
 
 
 @contextlib.contextmanager
@@ -102,11 +116,12 @@ def open_pool(
     workers: int | None = None,
     scheduler: str | None = None,
     slurm: str | os.PathLike[str] | None = None,
+    certificates: str | os.PathLike[str] | None = None,
 ) -> Iterator[Pool]:
     """Open the workers that the arguments of a build speak of, and end them."""
-    check_pool(workers, scheduler, slurm)
+    check_pool(workers, scheduler, slurm, certificates)
     if scheduler is not None:
-        opened = remote_pool(scheduler)
+        opened = remote_pool(scheduler, certificates)
     elif slurm is not None:
         opened = slurm_pool(slurm)
     else:
@@ -134,8 +149,9 @@ class _LocalWorkers:
     guard; they end when their input does, so also after a kill -9 of this process.
     """
 
-    def __init__(self, scheduler: str, count: int) -> None:
+    def __init__(self, scheduler: str, security: Security, count: int) -> None:
         self.scheduler = scheduler
+        self.key = json.dumps(security.get_tls_config_for_role("worker")).encode() + b"\n"
         self.started = 0
         self.processes = [self._start() for _ in range(count)]
         # A machine on which workers cannot even start would restart them for ever.
@@ -144,7 +160,7 @@ class _LocalWorkers:
     def _start(self) -> subprocess.Popen[bytes]:
         self.started += 1
         command = python("lcdb_builders.run.worker", self.scheduler, f"lcdb-{self.started}")
-        return subprocess.Popen(
+        process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -152,6 +168,11 @@ class _LocalWorkers:
             # Ctrl-C at a terminal goes to its whole group of processes: it is ours to handle.
             start_new_session=True,
         )
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):  # it is dead already, and will be started again
+            process.stdin.write(self.key)
+            process.stdin.flush()
+        return process
 
     def tend(self) -> Sequence[str]:
         """Start a worker in the place of each that died, and tell."""
@@ -198,7 +219,10 @@ def _ended(code: int) -> str:
 @contextlib.contextmanager
 def local_pool(count: int) -> Iterator[Pool]:
     """Open workers on this machine, with a scheduler of their own."""
+    security = Security.temporary()
     options = {
+        "protocol": "tls://",
+        "security": security,
         "host": "127.0.0.1",
         "port": 0,
         "dashboard": False,
@@ -207,10 +231,12 @@ def local_pool(count: int) -> Iterator[Pool]:
     scheduler = {"cls": Scheduler, "options": options}
     with (
         _quiet(),
-        SpecCluster(workers={}, scheduler=scheduler, silence_logs=False) as cluster,
+        SpecCluster(
+            workers={}, scheduler=scheduler, security=security, silence_logs=False
+        ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
-        workers = _LocalWorkers(cluster.scheduler_address, count)
+        workers = _LocalWorkers(cluster.scheduler_address, security, count)
         try:
             yield Pool(client, f"{count} workers on this machine", tend=workers.tend)
         finally:
@@ -218,18 +244,44 @@ def local_pool(count: int) -> Iterator[Pool]:
 
 
 @contextlib.contextmanager
-def remote_pool(address: str) -> Iterator[Pool]:
+def remote_pool(address: str, certificates: str | os.PathLike[str] | None = None) -> Iterator[Pool]:
     """Use the workers of a scheduler that somebody has started."""
+    # Without files: whatever dask's own configuration says.
+    security = None if certificates is None else security_of(certificates)
     with _quiet():
         try:
-            client = Client(address, set_as_default=False, timeout=PATIENCE)
+            client = Client(address, set_as_default=False, timeout=PATIENCE, security=security)
         except (OSError, ValueError, TypeError) as error:
             reason = " ".join(str(error).split())
-            msg = f"no dask scheduler answers at {address!r} ({reason}); expected tcp://host:port"
+            msg = f"no dask scheduler answers at {address!r} ({reason}); expected tls://host:port"
             raise LCDBError(msg) from error
         with client:
             place = f"the scheduler at {address}"
             yield Pool(client, place, f"workers to come to {place}")
+
+
+def security_of(folder: str | os.PathLike[str]) -> Security:
+    """Return who may connect: whoever has a certificate that the folder's ``ca.pem`` has signed.
+
+    Parameters
+    ----------
+    folder
+        Holds ``ca.pem``, ``cert.pem`` and ``key.pem``; nobody else may read the key.
+    """
+    files = {name: Path(folder).expanduser() / f"{name}.pem" for name in ("ca", "cert", "key")}
+    missing = [path.name for path in files.values() if not path.is_file()]
+    if missing:
+        msg = f"{folder} has no {' and no '.join(missing)}; expected ca.pem, cert.pem and key.pem"
+        raise PlanError(msg)
+    if files["key"].stat().st_mode & 0o077:
+        msg = f"others may read {files['key']}; run 'chmod go= {files['key']}'"
+        raise PlanError(msg)
+    return Security(
+        require_encryption=True,
+        tls_ca_file=str(files["ca"]),
+        tls_client_cert=str(files["cert"]),
+        tls_client_key=str(files["key"]),
+    )
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from distributed import Security
 from distributed.deploy.spec import ProcessInterface, SpecCluster
 
 from lcdb.errors import LCDBError, MissingExtraError
@@ -32,6 +33,11 @@ def read_slurm(path: str | os.PathLike[str]) -> tuple[int, dict[str, Any]]:
     jobs = options.pop("jobs", 1)
     # One thread per process: kernels and BLAS are single-threaded.
     options["processes"] = options["cores"]
+    # What dask-jobqueue starts with `python -m` would import from the folder it happens to be in.
+    prologue = options.get("job_script_prologue", [])
+    options["job_script_prologue"] = ["export PYTHONSAFEPATH=1", *prologue]
+    # Workers read the key from a file that only this user may read, in a folder that all nodes see.
+    options.setdefault("shared_temp_directory", os.getcwd())
     options["scheduler_options"] = {**NO_DASHBOARD, **options.get("scheduler_options", {})}
     return jobs, options
 
@@ -90,7 +96,13 @@ class Jobs:
 
         job: Any = Job
         try:
-            cluster = SLURMCluster(silence_logs=False, job_cls=job, **self.options)
+            cluster = SLURMCluster(
+                silence_logs=False,
+                job_cls=job,
+                security=Security.temporary(),
+                protocol="tls://",
+                **self.options,
+            )
             cluster.scale(jobs=self.count)
         except (OSError, RuntimeError, ValueError) as error:
             msg = f"SLURM jobs as in {self.path} could not be submitted: {_answer(error)}"

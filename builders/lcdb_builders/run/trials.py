@@ -80,6 +80,7 @@ def build_trials(
     workers: int | None = None,
     scheduler: str | None = None,
     slurm: str | os.PathLike[str] | None = None,
+    certificates: str | os.PathLike[str] | None = None,
     timeout: float | None = TIMEOUT,
     retry_failed: bool = False,
     progress: bool | Progress = False,
@@ -96,7 +97,7 @@ def build_trials(
         The database directory; the cube lands in ``out/cubes/<experiment>.nc``.
     data
         Snapshots of stored rows that parts name by digest.
-    workers, scheduler, slurm, timeout, retry_failed, progress
+    workers, scheduler, slurm, certificates, timeout, retry_failed, progress
         As `lcdb_builders.build` takes them.
 
     Raises
@@ -113,7 +114,7 @@ def build_trials(
     if timeout is not None and not timeout > 0:
         msg = f"timeout is {timeout}; expected seconds, more than 0, or None"
         raise PlanError(msg)
-    check_pool(workers, scheduler, slurm)
+    check_pool(workers, scheduler, slurm, certificates)
     root = Path(out).expanduser().resolve()
     check_directory(root)
     asked = _Asked(root, Settings(timeout, allow_import=False), every)
@@ -131,7 +132,7 @@ def build_trials(
         builder = Builder(asked, journal, _seconds, stop, told, claims)
         with builder.packer:
             if jobs:
-                with open_pool(workers, scheduler, slurm) as pool:
+                with open_pool(workers, scheduler, slurm, certificates) as pool:
                     builder.compute(jobs, pool)
             return builder.pack()
 

@@ -7,6 +7,7 @@ needs no nanny: what may crash or hang runs in a child of the worker.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import sys
@@ -21,22 +22,38 @@ def _end_with_input() -> None:
     os._exit(0)
 
 
-async def _serve(scheduler: str, name: str) -> None:
-    from distributed import Worker
+async def _serve(scheduler: str, name: str, key: dict[str, str]) -> None:
+    import dask
+    from distributed import Security, Worker
+
+    dask.config.set({"distributed.worker.http.routes": []})  # pages that need no key
 
     # Importing distributed sets the levels of its loggers.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     worker = Worker(
-        scheduler, name=name, nthreads=1, memory_limit=0, dashboard=False, host="127.0.0.1"
+        scheduler,
+        name=name,
+        nthreads=1,
+        memory_limit=0,
+        dashboard=False,
+        host="127.0.0.1",
+        protocol="tls://",
+        security=Security(
+            require_encryption=True,
+            tls_ca_file=key["ca_file"],
+            tls_worker_cert=key["cert"],
+            tls_worker_key=key["key"],
+        ),
     )
     await worker
     await worker.finished()
 
 
 def main(scheduler: str, name: str) -> None:
-    """Work for a scheduler until it closes."""
+    """Work for a scheduler until it closes; the first line of the input is the key to it."""
+    key = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_input, daemon=True).start()
-    asyncio.run(_serve(scheduler, name))
+    asyncio.run(_serve(scheduler, name, key))
 
 
 if __name__ == "__main__":

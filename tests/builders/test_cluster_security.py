@@ -1,0 +1,128 @@
+"""Who may have code run by a build: nobody but its owner."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import subprocess
+import sys
+
+import dask
+import psutil
+import pytest
+from distributed import Client, Scheduler, Security
+from distributed.deploy.spec import SpecCluster
+from lcdb_builders.run.cluster import SETTINGS, check_pool, local_pool, security_of
+
+from lcdb.errors import PlanError
+
+# What an attacker tries at an address: a client with no key, with a key of their own.
+ATTACK = """
+import os, sys, warnings
+warnings.simplefilter("ignore")
+from distributed import Client, Security
+import logging
+logging.disable(logging.CRITICAL)
+import distributed.comm.tcp, distributed.client, tornado.netutil, encodings.idna
+address = sys.argv[1]
+tcp, other = address.replace("tls://", "tcp://"), Security.temporary()
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+for where, security in ((tcp, None), (address, other), (address, None)):
+    try:
+        with Client(where, timeout=3, security=security) as client:
+            client.run_on_scheduler(os.getpid)
+            print("reached", where)
+    except Exception as error:
+        print("refused", type(error).__name__)
+"""
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with dask.config.set(SETTINGS), local_pool(1) as opened:
+        yield opened
+
+
+def addresses(pool):
+    """Return where the scheduler and its worker listen."""
+    return [pool.client.scheduler.address, *pool.client.scheduler_info()["workers"]]
+
+
+def attacked(address):
+    """Return what another user gets at an address, word by word."""
+    done = subprocess.run(
+        [sys.executable, "-c", ATTACK, address], text=True, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return [line.split()[0] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be another user")
+def test_another_user_cannot_reach_scheduler_or_worker(pool):
+    while not pool.threads():
+        pass
+    servers = addresses(pool)
+    assert len(servers) == 2
+    for address in servers:
+        assert attacked(address) == ["refused"] * 3
+    # The owner of the key still can.
+    assert pool.client.submit(abs, -3).result(timeout=60) == 3
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be another user")
+def test_the_attack_would_reach_an_open_scheduler():
+    options = {"host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": ":0"}
+    scheduler = {"cls": Scheduler, "options": options}
+    with SpecCluster(workers={}, scheduler=scheduler, silence_logs=False) as cluster:
+        got = attacked(cluster.scheduler_address)
+    assert got == ["reached", "refused", "reached"]
+
+
+def test_the_key_is_not_where_others_look(pool):
+    """Neither arguments nor environments, which others may see; only an input has it."""
+    while not pool.threads():
+        pass
+    key = pool.client.security.tls_client_key
+    assert "PRIVATE KEY" in key
+    children = [child for child in psutil.Process().children()
+                if "lcdb_builders.run.worker" in child.cmdline()]  # fmt: skip
+    assert len(children) >= 1
+    for child in children:
+        seen = " ".join([*child.cmdline(), *child.environ().values()])
+        assert "PRIVATE KEY" not in seen and key[60:90] not in seen
+
+
+def test_two_builds_do_not_reach_each_other(pool):
+    with local_pool(1) as other:
+        address = other.client.scheduler.address
+        with pytest.raises((OSError, ssl.SSLError)):
+            Client(address, security=pool.client.security, timeout=3, set_as_default=False)
+
+
+@pytest.fixture
+def certificates(tmp_path):
+    made = Security.temporary()
+    folder = tmp_path / "certificates"
+    folder.mkdir()
+    for name, text in (("ca", made.tls_ca_file), ("cert", made.tls_client_cert),
+                       ("key", made.tls_client_key)):  # fmt: skip
+        (folder / f"{name}.pem").write_text(text)
+        (folder / f"{name}.pem").chmod(0o600)
+    return folder
+
+
+def test_certificate_files(certificates):
+    security = security_of(certificates)
+    assert security.require_encryption
+    assert security.get_tls_config_for_role("client")["key"] == str(certificates / "key.pem")
+    check_pool(scheduler="tls://node1:8786", certificates=certificates)
+    with pytest.raises(PlanError, match=r"for tcp://node1:8786; expected tls://host:port"):
+        check_pool(scheduler="tcp://node1:8786", certificates=certificates)
+    with pytest.raises(PlanError, match="for no scheduler"):
+        check_pool(certificates=certificates)
+    (certificates / "key.pem").chmod(0o644)
+    with pytest.raises(PlanError, match=r"others may read .*key.pem; run 'chmod go= "):
+        check_pool(scheduler="tls://node1:8786", certificates=certificates)
+    (certificates / "key.pem").unlink()
+    with pytest.raises(PlanError, match=r"has no key.pem; expected ca.pem, cert.pem and key.pem"):
+        security_of(certificates)
