@@ -359,6 +359,7 @@ class Builder:
         self.stop = stop
         self.told = told
         self.tally = Tally()
+        self._tell_notes()
         self.presence = Presence(work.root, work.repetitions)
         self.packer = Packer(work.root, work.repetitions)
         self._handed: set[str] = set()
@@ -390,7 +391,13 @@ class Builder:
             self.presence.end()
             self.told.end()
 
+    def _tell_notes(self) -> None:
+        """Tell what was found damaged, and what becomes of it."""
+        while self.journal.notes:
+            self.told.tell(self.journal.notes.pop(0))
+
     def _watch(self) -> None:
+        self._tell_notes()
         self.packer.check()
         self.claims.check()
         self.presence.beat()
@@ -414,6 +421,10 @@ class Builder:
         for dataset in self.work.snapshots.keys() - self._handed:
             self._finished(dataset)
         cubes = self.packer.wait(self._check_stop)
+        self._tell_notes()
+        for cube in cubes:
+            for note in cube.notes:
+                self.told.tell(note)
         failures = tuple(
             failure
             for chosen in self.work.chosen.values()

@@ -32,6 +32,8 @@ class Cube:
         Whether this build wrote it; False if it held everything already.
     statuses
         By label of the unit, such as ``61-LDC-random-fixed-default``.
+    notes
+        Damage that was found when it was packed, and what became of it.
     """
 
     dataset: str
@@ -39,6 +41,7 @@ class Cube:
     sha256: str
     written: bool
     statuses: dict[str, str]
+    notes: tuple[str, ...] = ()
 
 
 class Packer:
@@ -85,7 +88,8 @@ class Packer:
 
     def _cube(self, dataset: str, outcome: Outcome) -> Cube:
         result = raise_outcome(outcome, f"packing {dataset}")
-        return Cube(**{**result, "path": Path(result["path"])})
+        notes = tuple(result["notes"])
+        return Cube(**{**result, "path": Path(result["path"]), "notes": notes})
 
     def __enter__(self) -> Packer:
         return self

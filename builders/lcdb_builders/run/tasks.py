@@ -129,6 +129,7 @@ def pack(
         "path": str(packed.path),
         "sha256": packed.sha256,
         "written": packed.written,
+        "notes": list(packed.notes),
         "statuses": {unit.label: status for unit, status in packed.statuses.items()},
     }
 

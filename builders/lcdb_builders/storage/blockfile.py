@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from lcdb.errors import DamagedError, SchemaError
+from lcdb.errors import DamagedError, FormatVersionError, SchemaError
 from lcdb_builders.domain.lost import Lost, merge_lost
 from lcdb_builders.domain.unit import Block, canonical_json
 from lcdb_builders.storage.cube import computed, inner_shape, unit_variables
@@ -27,7 +28,9 @@ __all__ = ["BlockFile", "Scores", "agree", "canonical_scores", "encode_block", "
 
 Scores = dict[str, np.ndarray]
 
-MAGIC = b"lcdb block 1\n"
+VERSION = 1
+MAGIC = b"lcdb block %d\n" % VERSION
+_NEWER = re.compile(rb"lcdb block (\d+)\n")
 _DIGEST_END = len(MAGIC) + 65
 _PIECE = 1 << 20
 # Between types of CPU: how far a value may be off, and what share of the values may be farther
@@ -165,6 +168,8 @@ class BlockFile:
         It is not there (any more).
     DamagedError
         Its bytes are not what was written, or it holds another block.
+    FormatVersionError
+        A newer version wrote it.
     """
 
     def __init__(self, path: Path, block: Block | None = None) -> None:
@@ -185,6 +190,11 @@ class BlockFile:
         head = self._file.read(_DIGEST_END)
         while piece := self._file.read(_PIECE):
             digest.update(piece)
+        if head[len(MAGIC) :] != digest.hexdigest().encode() + b"\n":
+            newer = _NEWER.match(head)
+            if newer is not None and int(newer[1]) > VERSION:
+                msg = f"{self.path} has format version {int(newer[1])}: update lcdb-plusplus"
+                raise FormatVersionError(msg)
         if head != MAGIC + digest.hexdigest().encode() + b"\n":
             msg = f"{self.path} is damaged: its content does not have the digest that stands in it"
             raise DamagedError(msg)

@@ -50,7 +50,7 @@ Published = Literal["new", "duplicate"]
 
 _NAME = re.compile(r"n(\d+)-(\d+)\.r(\d+)-(\d+)\.[0-9a-f]{12}")
 BLOCK_SUFFIX, FAILURE_SUFFIX, LEASE_SUFFIX = ".block", ".failed.json", ".lease"
-LAYOUT_NAME = "layout.json"
+LAYOUT_NAME, LOST_NAME = "layout.json", "lost.json"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ class Failure:
 class Blocks:
     """The blocks of a database directory.
 
-    Cheap to make and to pickle. It remembers which files it has verified.
+    Cheap to make and to pickle. It remembers which files it has verified, and in `notes` what it
+    found damaged.
 
     Parameters
     ----------
@@ -76,7 +77,8 @@ class Blocks:
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = Path(root)
-        self._verified: dict[Path, tuple[int, int, int]] = {}
+        self.notes: list[str] = []
+        self._verified: dict[Path, tuple[int, ...]] = {}
 
     def __reduce__(self) -> tuple[type, tuple[Path]]:
         return type(self), (self.root,)
@@ -143,23 +145,28 @@ class Blocks:
         return [block for name in names if (block := block_of_name(unit, name)) is not None]
 
     def verified(self, unit: AnyUnit) -> list[Block]:
-        """Return the blocks of a unit whose bytes are what was written; remove the others."""
+        """Return the blocks of a unit whose bytes are what was written; set the others aside."""
         found = []
         for block in self.find(unit):
             path = self.path(block)
             try:
-                stat = path.stat()
-                stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+                stamp = disk.identity(path)
                 if self._verified.get(path) != stamp:
                     BlockFile(path, block).close()
                     self._verified[path] = stamp
             except FileNotFoundError:
                 continue
-            except DamagedError:
-                disk.unlink(path)
+            except DamagedError as error:
+                self._set_aside(path, stamp, error)
                 continue
             found.append(block)
         return found
+
+    def _set_aside(self, path: Path, judged: tuple[int, ...], error: DamagedError) -> None:
+        """Rename a damaged block until a cube holds its cells."""
+        aside = disk.set_aside(path, judged)
+        if aside is not None:
+            self.notes.append(f"{error}; it is computed again, what is left is in {aside.name}")
 
     def open(self, block: Block) -> BlockFile:
         """Return the open file of a block, verified."""
@@ -212,11 +219,12 @@ class Blocks:
         data = None
         while True:
             try:
+                stamp = disk.identity(path)
                 with self.open(block) as theirs:
                     _compare(block, mine, environment, theirs)
                 outcome: Published = "duplicate"
-            except DamagedError:
-                disk.unlink(path)
+            except DamagedError as error:
+                self._set_aside(path, stamp, error)
                 continue
             except FileNotFoundError:
                 data = data or encode_block(block, mine, environment, getattr(scores, "lost", ()))
@@ -245,7 +253,29 @@ class Blocks:
             for block in self._named(unit, suffix):
                 if block.stop <= repetitions:
                     disk.unlink(self.path(block, suffix))
+        disk.unlink(self.folder(unit) / LOST_NAME)
+        for path in self.folder(unit).glob(f"*{BLOCK_SUFFIX}.damaged-*"):
+            disk.unlink(path)
         disk.sweep(self.folder(unit))
+
+    # -- what was lost -------------------------------------------------------------------------
+
+    def lose(self, unit: AnyUnit, reason: str) -> None:
+        """Record that the numbers of a unit were lost: a plan that names it computes it again."""
+        path = self.folder(unit) / LOST_NAME
+        disk.make_folder(path.parent)
+        disk.replace(path, encode_record({"unit": describe(unit), "reason": reason}))
+
+    def lost(self, dataset: str) -> dict[AnyUnit, str]:
+        """Return the units whose numbers were lost and are not there again, and what is known."""
+        found = {}
+        for folder in self.folders(dataset):
+            with suppress(FileNotFoundError, DamagedError):
+                record = read_record(folder / LOST_NAME)
+                unit = described(record["unit"])
+                if unit.dataset == dataset:
+                    found[unit] = record["reason"]
+        return found
 
     # -- failures ------------------------------------------------------------------------------
 

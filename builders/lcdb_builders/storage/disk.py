@@ -29,10 +29,13 @@ __all__ = [
     "ORPHAN_AGE",
     "Temporary",
     "create",
+    "identity",
+    "link",
     "make_folder",
     "publish",
     "remove_folder",
     "replace",
+    "set_aside",
     "sweep",
     "temporaries",
     "touch",
@@ -336,6 +339,56 @@ def create(path: Path, data: bytes) -> bool:
     temporary = Temporary(path)
     temporary.write(data)
     return temporary.link(durable=False)
+
+
+def link(source: Path, name: Path) -> bool:
+    """Give a file a second name, or copy it where there are no links; False if that is taken."""
+    try:
+        with _change("link", source, name):
+            os.link(source, name)
+    except FileExistsError:
+        return False
+    except StorageError as error:
+        cause = error.__cause__
+        if not isinstance(cause, OSError) or cause.errno not in _NO_LINKS:
+            raise
+        temporary = Temporary(name)
+        with source.open("rb") as file:
+            while piece := file.read(1 << 20):
+                temporary.write(piece)
+        return temporary.link()
+    _sync_folder(name.parent)
+    return True
+
+
+def set_aside(path: Path, judged: tuple[int, ...]) -> Path | None:
+    """Rename a file that was found damaged; None if it is gone, or is another one by now.
+
+    Parameters
+    ----------
+    path
+        The file.
+    judged
+        What `identity` said when it was looked at.
+    """
+    aside = path.with_name(f"{path.name}.damaged-{judged[1]:x}")
+    with suppress(FileNotFoundError):
+        if identity(path) != judged:
+            return None
+        with _change("rename", path, aside):
+            os.rename(path, aside)
+        if identity(aside) == judged:
+            return aside
+        # Somebody put a good one there at this very moment: it gets its name back.
+        link(aside, path)
+        unlink(aside)
+    return None
+
+
+def identity(path: Path) -> tuple[int, ...]:
+    """Return what tells a file from any other that has, or had, its name."""
+    stat = path.stat()
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def touch(path: Path) -> bool:

@@ -29,7 +29,7 @@ from lcdb_builders.storage.layout import Coverage, Lengths
 from lcdb_builders.storage.lease import Lease, locked
 from lcdb_builders.storage.manifest import Entry, Manifest, believed, cube_path
 from lcdb_builders.storage.process import this_process
-from lcdb_builders.storage.repair import restore
+from lcdb_builders.storage.restore import needs_salvage, restore, standing, was_salvaged
 
 __all__ = ["Claims", "Failure", "Journal", "Lengths", "Published", "Sources"]
 
@@ -91,7 +91,7 @@ class Journal(Blocks):
         for folder in self.folders():
             disk.sweep(folder)
         for dataset, wanted in by_dataset.items():
-            built = self.built(dataset, restore(self.root, dataset))
+            built = self.built(dataset, self._restored(dataset))
             merge_units(wanted, built)
             for unit in outdated(wanted, built):
                 for block in self.find(unit):
@@ -129,7 +129,9 @@ class Journal(Blocks):
 
     def _check(self, dataset: str, wanted: Sequence[AnyUnit], own: Iterable[Path] = ()) -> None:
         """Raise where units contradict what is there, or what others are at work on."""
-        merge_units(wanted, self.built(dataset, believed(self.root, dataset)))
+        path = str(cube_path(self.root, dataset))
+        built = dict.fromkeys(standing(self.root, dataset), path)
+        merge_units(wanted, {**self.built(dataset), **built})
         for _, host, others in claimed(self.root, dataset, own):
             reason = contradiction(wanted, others)
             if reason is not None:
@@ -140,8 +142,19 @@ class Journal(Blocks):
                 )
                 raise PlanError(msg)
 
-    def built(self, dataset: str, entry: Entry | None) -> dict[AnyUnit, str]:
-        """Return the units of a dataset that have numbers, with where these are."""
+    def _restored(self, dataset: str) -> Entry | None:
+        return restore(self.root, dataset, self.notes.append)
+
+    def built(self, dataset: str, entry: Entry | None = None) -> dict[AnyUnit, str]:
+        """Return the units of a dataset that have numbers in the journal, or in a cube; and where.
+
+        Parameters
+        ----------
+        dataset
+            Id.
+        entry
+            The manifest's entry for the cube.
+        """
         held = entry.slices if entry is not None else ()
         where = {s.unit: str(cube_path(self.root, dataset)) for s in held if s.coverage}
         for unit in self.units(dataset):
@@ -183,11 +196,10 @@ class Journal(Blocks):
         at this moment: so blocks are looked for between two looks at the cube.
         """
         while True:
-            before = restore(self.root, unit.dataset)
+            before = self._restored(unit.dataset)
             blocks = self.verified(unit)
             after = believed(self.root, unit.dataset)
-            gone = before is not None or cube_path(self.root, unit.dataset).exists()
-            if after is not None or not gone:
+            if after is not None or (before is None and not needs_salvage(self.root, unit.dataset)):
                 return blocks, after
 
     def scattered(self, blocks: list[Block]) -> list[Block]:
@@ -268,9 +280,14 @@ class Journal(Blocks):
         return entry if held.holds(block) else None
 
     def _newest(self, dataset: str) -> Entry | None:
-        """Return what the manifest says of the current cube, if there is one."""
+        """Return what the manifest says of the current cube, if there is one.
+
+        Only of a cube that was damaged it is looked up whether it is what the manifest tells of.
+        """
         if not cube_path(self.root, dataset).exists():
             return None
+        if was_salvaged(self.root, dataset):
+            return believed(self.root, dataset)
         with suppress(DamagedError):
             return Manifest.read(self.root, dataset).current
         return None

@@ -18,16 +18,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from lcdb.errors import StorageError
+from lcdb.errors import LCDBError, StorageError
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.process import is_dead, this_process
 
-__all__ = ["STALE", "Lease", "abandoned", "locked"]
+__all__ = ["STALE", "Lease", "TakenError", "abandoned", "locked"]
 
 #: Seconds without a heartbeat after which a lease may be taken over.
 STALE = 300.0
 #: For tests, which replace it: seconds that go on whatever is done to the clock of the machine.
 clock: Callable[[], float] = time.monotonic
+
+
+class TakenError(LCDBError):
+    """Somebody else took the lock, or a file changed meanwhile: begin again."""
 
 
 class Lease:
@@ -189,7 +193,7 @@ class _Heart:
 
     def _run(self) -> None:
         while True:
-            time.sleep(STALE / 4)
+            time.sleep(max(STALE / 4, 0.01))
             with self._lock:
                 leases = list(self._leases)
             for lease in leases:

@@ -24,6 +24,7 @@ from jsonschema import Draft202012Validator
 from lcdb._version import __version__
 from lcdb.errors import DamagedError, FormatVersionError
 from lcdb.manifest import Extents, metadata_extents, metadata_sha256
+from lcdb.regular import check_regular
 from lcdb.schema import FORMAT_VERSION
 from lcdb_builders.domain.lost import Lost
 from lcdb_builders.domain.part import AnyUnit
@@ -281,9 +282,12 @@ class Manifest:
                 f"up to {FORMAT_VERSION}: update lcdb-plusplus"
             )
             raise FormatVersionError(msg)
-        if not _validator().is_valid(content):
-            msg = f"{path} is not a manifest of format {FORMAT_VERSION}"
-            raise DamagedError(msg)
+        if not _validator().is_valid(content):  # its digest is right, so nothing is damaged
+            msg = (
+                f"{path} is not a manifest of format {FORMAT_VERSION} as lcdb {__version__} knows "
+                "it: another version wrote it; use that one, or a newer one"
+            )
+            raise FormatVersionError(msg)
         entries = {
             key: Entry.from_json(content[key]) for key in ("current", "next") if content[key]
         }
@@ -321,6 +325,7 @@ def file_sha256(path: Path, *, fresh: bool = False) -> str:
     fresh
         Read it in any case.
     """
+    check_regular(path)
     with path.open("rb") as file:
         stamp = _stamp(os.fstat(file.fileno()))
         if fresh or path not in _digests or _digests[path][0] != stamp:

@@ -40,7 +40,7 @@ from lcdb_builders.storage.environment import Environment
 from lcdb_builders.storage.growth import merge_units
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.layout import Coverage
-from lcdb_builders.storage.lease import Lease, locked
+from lcdb_builders.storage.lease import Lease, TakenError, locked
 from lcdb_builders.storage.manifest import (
     Entry,
     Manifest,
@@ -52,7 +52,7 @@ from lcdb_builders.storage.manifest import (
     written_now,
 )
 from lcdb_builders.storage.parts import Target
-from lcdb_builders.storage.repair import restore_locked
+from lcdb_builders.storage.restore import restore_locked, settle
 
 __all__ = ["Packed", "pack"]
 
@@ -69,12 +69,15 @@ class Packed:
         Whether it was written now; False if it held everything already.
     slices
         What it holds of every unit: status, reason, coverage.
+    notes
+        Damage that was found on the way, and what became of it.
     """
 
     path: Path
     sha256: str
     written: bool
     slices: tuple[Slice, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -89,10 +92,6 @@ class Packed:
 
 # Attempts to pack before what keeps on failing is told.
 _ATTEMPTS = 10
-
-
-class _AgainError(LCDBError):
-    """Somebody else took the lock, or a file went bad meanwhile: begin again."""
 
 
 def pack(
@@ -132,8 +131,8 @@ def pack(
     for _ in range(_ATTEMPTS):
         try:
             with locked(root, snapshot.id) as lease:
-                return _Packing(root, snapshot, units, repetitions).run(lease)
-        except _AgainError as error:
+                return _Packing(root, snapshot, units, repetitions, lease).run(lease)
+        except TakenError as error:
             reason = str(error)
     msg = f"{cube_path(root, snapshot.id)} could not be packed in {_ATTEMPTS} attempts: {reason}"
     raise StorageError(msg)
@@ -146,17 +145,23 @@ class _Packing:
     """One attempt to pack, by the holder of the lock."""
 
     def __init__(
-        self, root: Path, snapshot: Snapshot | Target, units: Iterable[AnyUnit], repetitions: int
+        self,
+        root: Path,
+        snapshot: Snapshot | Target,
+        units: Iterable[AnyUnit],
+        repetitions: int,
+        lease: Lease,
     ) -> None:
         self.root = root
         self.snapshot = snapshot
         self.journal = Journal(root)
-        self.old = restore_locked(root, snapshot.id)
+        self.old = restore_locked(root, snapshot.id, lease, self.journal.notes.append)
         if self.old is not None:
             repetitions = max(repetitions, self.old.repetitions)
         built = self.journal.built(snapshot.id, self.old)
+        self.lost = self.journal.lost(snapshot.id)
         known = self.old.by_unit if self.old is not None else ()
-        merged = merge_units(units, built, known)
+        merged = merge_units(units, built, [*known, *self.lost])
         self.contents = self._contents(merged, repetitions)
         repetitions = self.contents.repetitions
         self.blocks = {
@@ -175,10 +180,11 @@ class _Packing:
             assert self.old is not None
             sha256 = self.old.sha256
             self._settle(self.old)
+        settle(self.root, self.snapshot.id, sha256)
         for s in self.slices:
             if s.is_whole(self.contents.repetitions):
                 self.journal.clear(s.unit, self.blocks[s.unit], self.contents.repetitions)
-        return Packed(path, sha256, written, tuple(self.slices))
+        return Packed(path, sha256, written, tuple(self.slices), tuple(self.journal.notes))
 
     # -- what there is -------------------------------------------------------------------------
 
@@ -234,7 +240,9 @@ class _Packing:
             first = next((f for f in failures if f.status == "failed"), failures[0])
             where = unit.where(first.block)
             return first.status, f"{first.reason} (first at {where}; {share} are there)"
-        return ("partial", f"{share} are there") if coverage.cells else ("not_built", "")
+        if coverage.cells:
+            return "partial", f"{share} are there"
+        return "not_built", self.lost.get(unit, "")
 
     def _unchanged(self) -> bool:
         if self.old is None or self.old.contents != self.contents:
@@ -249,7 +257,7 @@ class _Packing:
         announced = manifest_path(self.root, self.snapshot.id)
         with _temporaries(path, announced, announced) as (cube, before, after):
             if not lease.mine():
-                raise _AgainError(_TAKEN)
+                raise TakenError(_TAKEN)
             with self._old_file() as old:
                 self._fill(cube, old)
                 entry = self._entry(*self._verify(cube, old))
@@ -258,7 +266,7 @@ class _Packing:
             after.write(replace(manifest, current=entry, next=None).encode())
             for temporary in (before, cube, after):
                 if not temporary.replace():
-                    raise _AgainError(_TAKEN)
+                    raise TakenError(_TAKEN)
         return entry.sha256
 
     @contextmanager
@@ -277,7 +285,7 @@ class _Packing:
             if believed(self.root, self.snapshot.id, fresh=True) == self.old:
                 raise
             msg = f"{path} was damaged or removed while it was read"
-            raise _AgainError(msg) from None
+            raise TakenError(msg) from None
 
     def _copied(self, unit: AnyUnit) -> bool:
         """Return whether a unit's chunks can be copied as they are."""
@@ -355,7 +363,7 @@ class _Packing:
         try:
             return self.journal.open(block)
         except (FileNotFoundError, DamagedError) as error:
-            raise _AgainError(str(error)) from error
+            raise TakenError(str(error)) from error
 
     def _settle(self, old: Entry) -> None:
         """Do what is left to do when the cube is right: somebody may have died before doing it."""
@@ -377,7 +385,7 @@ class _Packing:
         try:
             raw = cube.reread()
         except FileNotFoundError as error:
-            raise _AgainError(_TAKEN) from error
+            raise TakenError(_TAKEN) from error
         with raw:
             sha256 = hashlib.file_digest(raw, "sha256").hexdigest()
             with h5py.File(raw) as file:

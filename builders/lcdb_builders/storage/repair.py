@@ -1,8 +1,8 @@
-"""Damage: found in every file of a database, and undone by the next build.
+"""Damage: found in every file of a database. `verify` changes nothing.
 
-`verify` changes nothing. `restore` turns what is good of a damaged cube into blocks and removes the
-cube; what is lost then counts as missing like anything else that was not computed yet, and packing
-writes the cube anew.
+The next build undoes it: `lcdb_builders.storage.restore` turns what is good of a damaged cube into
+blocks; what is lost then counts as missing like anything else that was not computed yet, and
+packing writes the cube anew.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from lcdb.naming import cube_key, is_id, misplaced
 from lcdb.regular import FAILING, check_regular, read_error
 from lcdb.schema import EXPERIMENTS
 from lcdb_builders.domain import snapshot
-from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import BlockFile
 from lcdb_builders.storage.blocks import BLOCK_SUFFIX, Blocks
-from lcdb_builders.storage.lease import locked
 from lcdb_builders.storage.manifest import Entry, Manifest, believed, cube_path, manifest_path
 from lcdb_builders.storage.records import read_record
 from lcdb_builders.storage.salvage import salvage
@@ -29,36 +27,10 @@ __all__ = [
     "Damage",
     "Report",
     "files",
-    "restore",
-    "restore_locked",
     "stray",
     "stray_cubes",
     "verify",
 ]
-
-
-def restore(root: Path, dataset: str) -> Entry | None:
-    """Return what is known of a dataset's cube, after salvaging it if it is damaged.
-
-    Returns
-    -------
-    Entry or None
-        The manifest's entry for the cube; None if there is no cube (any more).
-    """
-    entry = believed(root, dataset)
-    if entry is not None or not cube_path(root, dataset).exists():
-        return entry
-    with locked(root, dataset):
-        return restore_locked(root, dataset)
-
-
-def restore_locked(root: Path, dataset: str) -> Entry | None:
-    """Do what `restore` does, for somebody who holds the lock."""
-    entry = believed(root, dataset)
-    if entry is None and cube_path(root, dataset).exists():
-        salvage(root, dataset)
-        disk.unlink(cube_path(root, dataset))
-    return entry
 
 
 @dataclass(frozen=True)
@@ -184,6 +156,9 @@ def _check_manifest(root: Path, dataset: str) -> list[Damage]:
     return []
 
 
+_AWAY = ": move it elsewhere, or have 'lcdb repair DIR --aside ID' keep it under another name"
+
+
 def _check_cube(root: Path, path: Path) -> list[Damage]:
     dataset = path.stem
     check_regular(path, "a cube")
@@ -193,7 +168,12 @@ def _check_cube(root: Path, path: Path) -> list[Damage]:
         return [Damage(path, wrong, repairable=False)]
     described = _manifest_is_readable(root, dataset)
     found = salvage(root, dataset, keep=False)
-    units = len(found.kept) + len(found.lost)
+    units = len(found.units)
+    if found.foreign:
+        return [Damage(path, f"it is no cube and was not written by lcdb{_AWAY}", repairable=False)]
+    if found.extras:
+        what = f"it holds what lcdb did not write, {', '.join(found.extras)}{_AWAY}"
+        return [Damage(path, what, repairable=False)]
     if not described and units and not found.lost:
         # The values are right by the cube's own account; the manifest is what is damaged.
         if manifest_path(root, dataset).exists():

@@ -7,10 +7,12 @@ says on its output how far it came; whoever started it leaves out the unit it di
 from __future__ import annotations
 
 import json
+import math
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,9 @@ from typing import Any
 import h5py
 import numpy as np
 
-from lcdb.errors import DamagedError, FormatVersionError, StorageError
-from lcdb.schema import FORMAT_VERSION
+from lcdb.errors import DamagedError, DeterminismError, FormatVersionError, StorageError
+from lcdb.regular import check_regular
+from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, VARIABLES
 from lcdb_builders.domain.part import AnyUnit, piece
 from lcdb_builders.processes import child_environment, python
 from lcdb_builders.storage.blocks import Blocks
@@ -36,6 +39,7 @@ from lcdb_builders.storage.cube import (
 from lcdb_builders.storage.environment import Environment
 from lcdb_builders.storage.layout import Coverage, Lengths
 from lcdb_builders.storage.manifest import Manifest, cube_path
+from lcdb_builders.storage.naming import describe, described
 
 __all__ = ["Salvaged", "salvage"]
 
@@ -50,14 +54,36 @@ UNKNOWN: Environment = {
 _SECONDS = 60.0
 _BYTES_PER_SECOND = 2e6
 _MEMORY = 8 << 30
+# How much longer it may take than it computes, where the machine is busy or the disk is slow.
+_PATIENCE = 20
+# Signals with which a process ends that reads nonsense; others come from outside.
+_CRASHES = {
+    getattr(signal, name, None)
+    for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGXCPU")
+}
 
 
 @dataclass
 class Salvaged:
-    """What was found in a damaged cube: labels of the units kept and lost."""
+    """What was found in a damaged cube.
+
+    Parameters
+    ----------
+    kept, lost
+        Labels of its units.
+    units
+        All of them by label.
+    extras
+        What somebody has added to it: names of variables, and attributes as ``name (attribute)``.
+    foreign
+        Whether it is a file of another kind, which nobody damaged.
+    """
 
     kept: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    units: dict[str, AnyUnit] = field(default_factory=dict)
+    extras: list[str] = field(default_factory=list)
+    foreign: bool = False
 
 
 def salvage(root: Path, dataset: str, *, keep: bool = True) -> Salvaged:
@@ -74,13 +100,16 @@ def salvage(root: Path, dataset: str, *, keep: bool = True) -> Salvaged:
     ------
     FormatVersionError
         The cube is not damaged but written by a newer version.
+    DeterminismError
+        The journal has other numbers for a slice.
     StorageError
-        The blocks could not be written.
+        The blocks could not be written, or the cube could not be judged: its reader was killed,
+        or had no memory or time, for which the cube must not suffer.
     """
     found = Salvaged()
     seen: dict[str, str] = {}
     while True:
-        crashed = _attempt(root, dataset, keep, seen)
+        crashed = _attempt(root, dataset, keep, seen, found)
         unfinished = [label for label, state in seen.items() if state == "begun"]
         for label in unfinished:
             seen[label] = "lost"
@@ -91,36 +120,56 @@ def salvage(root: Path, dataset: str, *, keep: bool = True) -> Salvaged:
     return found
 
 
-def _attempt(root: Path, dataset: str, keep: bool, seen: dict[str, str]) -> bool:
-    """Run the process once and note in `seen` what became of each unit; True if it died."""
-    request = json.dumps([str(root), dataset, keep, sorted(seen)])
-    seconds = _SECONDS + cube_path(root, dataset).stat().st_size / _BYTES_PER_SECOND
+def _attempt(root: Path, dataset: str, keep: bool, seen: dict[str, str], found: Salvaged) -> bool:
+    """Run the process once and note in `seen` what became of each unit; True if it crashed."""
+    cube = cube_path(root, dataset)
+    check_regular(cube, "a cube")
+    seconds = _SECONDS + cube.stat().st_size / _BYTES_PER_SECOND
+    request = json.dumps([str(root), dataset, keep, math.ceil(seconds), sorted(seen)])
     try:
         done = subprocess.run(
             python("lcdb_builders.storage.salvage", request),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            capture_output=True,
             env=child_environment(),
-            timeout=seconds,
+            timeout=_PATIENCE * seconds,
             check=False,
         )
-        output, crashed = done.stdout, done.returncode != 0
     except subprocess.TimeoutExpired as late:
-        output, crashed = late.stdout or b"", True
-    answers = [json.loads(line) for line in output.splitlines()]
-    if not answers:
-        # Not the cube's fault, so the cube must not suffer for it.
-        msg = f"the process that is to read {cube_path(root, dataset)} could not be started"
-        raise StorageError(msg)
-    for state, text in answers:
-        if state == "newer":
-            raise FormatVersionError(text)
-        if state == "storage":
-            raise StorageError(text)
-        if state != "started":
+        raise _undecided(cube, f"it did not end in {_PATIENCE * seconds:.0f} s") from late
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    for state, text, *unit in answers:
+        if state in _TOLD:
+            raise _TOLD[state](text)
+        if state == "starved":
+            raise _undecided(cube, text)
+        if state == "foreign":
+            found.foreign = True
+        elif state == "extras":
+            found.extras = json.loads(text)
+        elif state in ("begun", "kept", "lost"):
             seen[text] = state
-    return crashed
+            for description in unit:
+                found.units[text] = described(description)
+    if done.returncode == 0:
+        return False
+    if -done.returncode in _CRASHES:
+        return True
+    words = (done.stderr or b"").decode(errors="replace").split("\n")
+    last = next((line for line in reversed(words) if line.strip()), "it was ended from outside")
+    raise _undecided(cube, last.strip())
+
+
+# What the process tells that is to be raised here.
+_TOLD = {"newer": FormatVersionError, "storage": StorageError, "twice": DeterminismError}
+
+
+def _undecided(cube: Path, why: str) -> StorageError:
+    msg = (
+        f"{cube} is not the file that was written, but the process that is to read it could not "
+        f"work: {why}. Nothing was changed; run the same command again"
+    )
+    return StorageError(msg)
 
 
 # -- in the process of its own -------------------------------------------------------------------
@@ -136,8 +185,8 @@ class _View:
     computed_on: Mapping[AnyUnit, Environment] = field(default_factory=dict)
 
 
-def _say(state: str, text: str) -> None:
-    print(json.dumps([state, text]), flush=True)
+def _say(state: str, text: str, *unit: AnyUnit) -> None:
+    print(json.dumps([state, text, *map(describe, unit)]), flush=True)
 
 
 def _views(root: Path, dataset: str, file: h5py.File) -> Iterator[_View]:
@@ -172,22 +221,73 @@ def _opened(path: Path) -> Iterator[h5py.File]:
     with path.open("rb") as raw:
         try:
             file = h5py.File(raw, "r")
-        except Exception:  # whatever HDF5 makes of flipped bits
+        except Exception as error:  # whatever HDF5 makes of flipped bits
+            _check_memory(error, path)
+            _say("unreadable", str(path))
             raise SystemExit(0) from None
         with file:
             yield file
 
 
+def _check_memory(error: Exception, path: Path) -> None:
+    """End where memory is short; flipped lengths ask for what no machine has."""
+    if isinstance(error, MemoryError):
+        try:
+            bytearray(min(2 * path.stat().st_size, _MEMORY // 8) + (64 << 20))
+        except MemoryError:
+            _say("starved", "there is not enough memory")
+            raise SystemExit(0) from None
+
+
 def _examine(blocks: Blocks, dataset: str, keep: bool, seen: set[str]) -> None:
-    with _opened(cube_path(blocks.root, dataset)) as file:
+    path = cube_path(blocks.root, dataset)
+    with _opened(path) as file:
         views = list(_views(blocks.root, dataset, file))
+        _tell_strangers(file, views)
         for unit in dict.fromkeys(unit for view in views for unit in view.digests):
             if unit.label in seen:
                 continue
             seen.add(unit.label)
-            _say("begun", unit.label)
+            _say("begun", unit.label, unit)
             good = any(_recover(blocks, file, view, unit, keep) for view in views)
-            _say("kept" if good else "lost", unit.label)
+            _say("kept" if good else "lost", unit.label, unit)
+
+
+def _tell_strangers(file: h5py.File, views: Sequence[_View]) -> None:
+    """Say what was put into the file that is not ours, or that all of it is not ours.
+
+    What damage renames is missing under its own name: then nothing was added. Without a manifest
+    an attribute more may be a fact of the dataset.
+    """
+    try:
+        names, attributes = set(file), {name for name in file.attrs if name[0] != "_"}
+    except Exception:  # whatever HDF5 makes of flipped bits
+        return
+    ours = [(_members(view.contents), set(view.contents.attributes)) for view in views]
+    for members, described_by in ours:
+        if members <= names and described_by <= attributes:
+            more = [f"{name} (attribute)" for name in sorted(attributes - described_by)]
+            extras = [*sorted(names - members), *more]
+            if extras:
+                _say("extras", json.dumps(extras))
+                raise SystemExit(0)
+            return
+    known = {*VARIABLES, "status", *(v for e in EXPERIMENTS.values() for v in e.variables)}
+    if (names or attributes) and not names & known and "cube_kind" not in attributes:
+        _say("foreign", "")
+        raise SystemExit(0)
+
+
+def _members(contents: AnyContents) -> set[str]:
+    """Return the names of all variables of a cube."""
+    return {
+        *contents.labels,
+        *contents.counters,
+        *(variable.name for variable in contents.variables),
+        "status",
+        *contents.counts,
+        *contents.texts,
+    }
 
 
 def _recover(blocks: Blocks, file: h5py.File, view: _View, unit: AnyUnit, keep: bool) -> bool:
@@ -195,7 +295,8 @@ def _recover(blocks: Blocks, file: h5py.File, view: _View, unit: AnyUnit, keep: 
     try:
         values = {v: read_values(file, view.contents, unit, v) for v in unit_variables(unit)}
         digests = {v.name: slice_digest(unit, v, values[v]) for v in values}
-    except Exception:  # whatever HDF5 makes of flipped bits
+    except Exception as error:  # whatever HDF5 makes of flipped bits
+        _check_memory(error, blocks.root / "cubes")
         return False
     if unit_digest(digests) != view.digests.get(unit):
         return False
@@ -215,19 +316,20 @@ def _recover(blocks: Blocks, file: h5py.File, view: _View, unit: AnyUnit, keep: 
 
 
 def main(request: str) -> None:
-    """Do what the caller asks for: JSON of root, dataset, whether to keep, labels to leave out."""
-    root, dataset, keep, seen = json.loads(request)
-    try:
+    """Do what the caller asks for: root, dataset, whether to keep, seconds, labels to leave out."""
+    root, dataset, keep, seconds, seen = json.loads(request)
+    with suppress(ImportError, ValueError, OSError):
         import resource
 
-        # A flipped length must end in an error and not in the memory of the machine.
+        # A flipped length must end in an error and not in the memory of the machine. What hangs
+        # computes, and is ended; what waits for a busy machine does not.
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    except (ImportError, ValueError, OSError):
-        pass
-    _say("started", dataset)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     try:
         _examine(Blocks(root), dataset, keep, set(seen))
-    except OSError as error:  # not of HDF5: of reading the file, or of writing blocks
+    except DeterminismError as error:
+        _say("twice", str(error))
+    except (OSError, StorageError) as error:  # not of HDF5: of reading, or of writing blocks
         _say("storage", str(error))
 
 
