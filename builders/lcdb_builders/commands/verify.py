@@ -3,6 +3,10 @@
 Looks at snapshots, cubes, manifests and the journal. What is damaged is repaired by the next
 'lcdb build', which recomputes the damaged part and no more. With --recompute random cells of
 complete curves are computed again as well. Exit code 1 if something is not as it should be.
+
+A build goes on only with numbers of the same code. After an update that changed kernels but no
+number, --adopt computes some cells of every curve of other code again, and takes the curve over if
+all of them are the same bit for bit: that, it writes down.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lcdb_builders.reference.replayed import Replay
+    from lcdb_builders.run.adopt import Adopted
     from lcdb_builders.storage.repair import Report
 
 __all__ = ["configure", "run"]
@@ -27,6 +32,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("database", metavar="DIR", help="a database directory")
     parser.add_argument(
         "--recompute", type=_count, default=0, metavar="N", help="compute N random cells again"
+    )
+    parser.add_argument(
+        "--adopt",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="compute N cells of every curve of other code again; take it over if all are the same",
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="of the choice of cells (default: %(default)s)"
@@ -55,11 +67,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.recompute and report.intact:
         cells = list(_recomputed(arguments))
     skipped = arguments.recompute if not report.intact else 0
+    adopted = list(_adopted(arguments)) if arguments.adopt and report.intact else []
     if arguments.json:
-        print(json.dumps(_as_json(report, cells), indent=1))
+        print(json.dumps(_as_json(report, cells, adopted), indent=1))
     else:
         _print(Path(arguments.database), report, cells, skipped)
-    return 0 if report.intact and all(cell.agrees for cell in cells) else 1
+        if arguments.adopt:
+            _print_adopted(adopted, report.intact)
+    same = all(not found.different for found in adopted)
+    return 0 if report.intact and same and all(cell.agrees for cell in cells) else 1
 
 
 def _read(root: Path, told: bool) -> Report:
@@ -111,7 +127,37 @@ def _recomputed(arguments: argparse.Namespace) -> Iterator[Replay]:
         progress.end()
 
 
-def _as_json(report: Report, cells: list[Replay]) -> dict[str, Any]:
+def _adopted(arguments: argparse.Namespace) -> Iterator[Adopted]:
+    from lcdb_builders.run.adopt import adopt, others
+    from lcdb_builders.run.progress import Words, choose
+
+    root, count = arguments.database, arguments.adopt
+    many = len(others(root))
+    progress = choose(not arguments.quiet, words=Words("recomputing", "curves", "to recompute"))
+    progress.begin(many, many)
+    try:
+        for found in adopt(root, count, arguments.seed, allow_import=arguments.allow_import):
+            progress.advance(1.0, 1)
+            yield found
+    finally:
+        progress.end()
+
+
+def _print_adopted(adopted: list[Adopted], intact: bool) -> None:
+    for found in adopted:
+        if found.different:
+            print(
+                f"OTHER {found.unit.label}: {found.different} of {found.cells} cells have other "
+                "bits now; a build cannot go on with it: build into another directory"
+            )
+    kept = sum(not found.different for found in adopted)
+    if not intact:
+        print("nothing was adopted: repair the database first")
+    else:
+        print(f"{kept} of {len(adopted)} curves of other code are the same bit for bit: adopted")
+
+
+def _as_json(report: Report, cells: list[Replay], adopted: list[Adopted]) -> dict[str, Any]:
     return {
         "intact": report.intact,
         "checked": report.checked,
@@ -125,6 +171,9 @@ def _as_json(report: Report, cells: list[Replay]) -> dict[str, Any]:
             for damage in report.damage
         ],
         "recomputed": [cell.as_json() for cell in cells],
+        "adopted": [
+            {"unit": f.unit.label, "cells": f.cells, "different": f.different} for f in adopted
+        ],
     }
 
 

@@ -26,6 +26,7 @@ from lcdb_builders.planning.plan import DatasetSpec, Plan, load_plan
 from lcdb_builders.planning.timing import timing_of
 from lcdb_builders.planning.units import Subject, plan_learners, units
 from lcdb_builders.run.cluster import Pool, check_pool, open_pool
+from lcdb_builders.run.code import code_digest
 from lcdb_builders.run.compiling import compile_kernels, kinds_of
 from lcdb_builders.run.ending import failed, look_for_values
 from lcdb_builders.run.engine import Engine, Settings, Tally
@@ -225,7 +226,7 @@ def build(
             every = [unit for found in work.units.values() for unit in found]
             for name, curves in Counter(map(_learner_of, journal.outdated(every))).items():
                 told.tell(f"the source of {name} has changed: its {curves} curves are made anew")
-            with journal.claim(every) as claims:
+            with journal.claim(every, {unit: code_digest(unit) for unit in every}) as claims:
                 for snapshot in work.snapshots.values():
                     snapshots.save(snapshot, work.root / "snapshots")
                 for learner in work.learners.values():

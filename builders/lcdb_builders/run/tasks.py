@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from lcdb.errors import NotFoundError, StaleError
+from lcdb.errors import LCDBError, NotFoundError, StaleError
 from lcdb.schema import EXPERIMENTS
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.part import Part, piece
@@ -16,6 +16,7 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block, Unit
 from lcdb_builders.experiments.protocol import maker_of, trials_of
 from lcdb_builders.learners.base import Learner
+from lcdb_builders.run.code import code_digest
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.naming import describe, described, unit_of
@@ -32,7 +33,12 @@ def ready() -> int:
 def block_to_json(block: Block) -> dict[str, Any]:
     """Return a block as a JSON-able dict."""
     sizes = [block.sizes[0], block.sizes[-1]]
-    return {"unit": describe(block.unit), "sizes": sizes, "repetitions": [block.first, block.stop]}
+    return {
+        "unit": describe(block.unit),
+        "sizes": sizes,
+        "repetitions": [block.first, block.stop],
+        "source": code_digest(block.unit),
+    }
 
 
 def block_from_json(content: Mapping[str, Any]) -> Block:
@@ -75,11 +81,18 @@ def compute(
     if not (Path(root) / "snapshots").is_dir():
         msg = f"{root} is not to be seen from {environment()['host']}; expected a shared folder"
         raise NotFoundError(msg)
+    source = code_digest(here.unit)
+    if source != block["source"]:
+        msg = (
+            f"{environment()['host']} has other kernels (sources {source[:12]}…) than the machine "
+            f"that runs the build ({block['source'][:12]}…); expected the same lcdb-plusplus on all"
+        )
+        raise LCDBError(msg)
     journal = Journal(root)
     outcomes: dict[str, int] = {"new": 0, "duplicate": 0}
     unit = here.unit
     if isinstance(unit, Part):
-        outcomes[journal.publish(here, trials_of(unit, here, root), environment())] += 1
+        outcomes[journal.publish(here, trials_of(unit, here, root), environment(), source)] += 1
         return outcomes
     snapshot = _snapshot(root, unit.dataset, unit.dataset_sha256)
     if unit.is_draws:
@@ -89,7 +102,8 @@ def compute(
         _check_source(learner, unit)
         found = learner.block(snapshot, here, tuple(splits))
     for split in splits:
-        outcomes[journal.publish(here.with_split(split), found[split], environment())] += 1
+        mine = here.with_split(split)
+        outcomes[journal.publish(mine, found[split], environment(), source)] += 1
     return outcomes
 
 

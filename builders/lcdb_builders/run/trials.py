@@ -15,6 +15,7 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.experiments.protocol import maker_of
 from lcdb_builders.run.build import TIMEOUT, Builder, Report, check_directory, start
 from lcdb_builders.run.cluster import check_pool, open_pool
+from lcdb_builders.run.code import code_digest
 from lcdb_builders.run.engine import Settings
 from lcdb_builders.run.jobs import Job, order, pair
 from lcdb_builders.run.progress import Progress, choose
@@ -120,7 +121,8 @@ def build_trials(
     asked = _Asked(root, Settings(timeout, allow_import=False), every)
     told = choose(progress)
     journal = Journal(root)
-    with stop_on_signals() as stop, stop.deferred(), journal.claim(every) as claims:
+    sources: dict[AnyUnit, str] = {part: code_digest(part) for part in every}
+    with stop_on_signals() as stop, stop.deferred(), journal.claim(every, sources) as claims:
         for snapshot in data:
             snapshots.save(snapshot, root / "snapshots")
         blocks = []

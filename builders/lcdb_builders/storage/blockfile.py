@@ -88,6 +88,7 @@ def encode_block(
     scores: Mapping[str, np.ndarray],
     environment: Environment,
     lost: Iterable[Lost] = (),
+    source: str = "",
 ) -> bytes:
     """Return the bytes of a block file.
 
@@ -97,6 +98,8 @@ def encode_block(
         What was computed where; the scores must be canonical.
     lost
         Why cells lack values.
+    source
+        Digest of the code that computed it.
     """
     packed = {name: _pack(array) for name, array in scores.items()}
     header = {
@@ -106,6 +109,7 @@ def encode_block(
         "sizes": [block.sizes[0], block.sizes[-1], len(block.sizes)],
         "repetitions": [block.first, block.stop],
         "environment": environment,
+        "source": source,
         "scores_sha256": scores_digest(scores),
         # Lengths of inner dims come last: scores of curves have none.
         "arrays": [
@@ -218,6 +222,11 @@ class BlockFile:
     def lost(self) -> tuple[Lost, ...]:
         """Why cells of the block lack values."""
         return tuple(Lost.from_json(record) for record in self.header.get("lost", ()))
+
+    @property
+    def source(self) -> str:
+        """Digest of the code that computed the block; empty where it was not recorded."""
+        return self.header.get("source", "")
 
     @property
     def digest(self) -> str:

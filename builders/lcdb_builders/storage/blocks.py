@@ -186,7 +186,11 @@ class Blocks:
             return file.arrays()
 
     def publish(
-        self, block: Block, scores: Mapping[str, np.ndarray], environment: Environment
+        self,
+        block: Block,
+        scores: Mapping[str, np.ndarray],
+        environment: Environment,
+        source: str = "",
     ) -> Published:
         """Make a block's scores part of the database; once this returns, no kill undoes it.
 
@@ -198,6 +202,8 @@ class Blocks:
             Arrays (sizes, repetitions) of every variable of the unit, in the type of the cube.
         environment
             What computed it, see `lcdb_builders.storage.environment.environment`.
+        source
+            Digest of the code that computed it, see `lcdb_builders.run.code.code_digest`.
 
         Returns
         -------
@@ -227,12 +233,30 @@ class Blocks:
                 self._set_aside(path, stamp, error)
                 continue
             except FileNotFoundError:
-                data = data or encode_block(block, mine, environment, getattr(scores, "lost", ()))
+                data = data or encode_block(
+                    block, mine, environment, getattr(scores, "lost", ()), source
+                )
                 if not disk.publish(path, data):
                     continue
                 outcome = "new"
             disk.unlink(self.path(block, FAILURE_SUFFIX))
             return outcome
+
+    def sources(self, unit: AnyUnit) -> set[str]:
+        """Return the digests of the code that computed the blocks of a unit."""
+        found = set()
+        for block in self.find(unit):
+            with suppress(FileNotFoundError, DamagedError), self.open(block) as file:
+                found.add(file.source)
+        return found
+
+    def adopt(self, unit: AnyUnit, source: str) -> None:
+        """Record another digest of code in the blocks of a unit; for the holder of the lock."""
+        for block in self.find(unit):
+            with suppress(FileNotFoundError, DamagedError):
+                with self.open(block) as file:
+                    scores, environment = file.arrays(), file.environment
+                disk.replace(self.path(block), encode_block(block, scores, environment, source))
 
     def clear(self, unit: AnyUnit, blocks: Iterable[Block], repetitions: int) -> None:
         """Remove what belongs to a unit that a verified cube holds completely.

@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from lcdb._version import __version__
+
 __all__ = ["Environment", "environment", "same_kind", "user"]
 
 Environment = dict[str, Any]
@@ -38,6 +40,7 @@ def _fixed() -> Environment:
             packages[name] = version(name)
         except PackageNotFoundError:  # not every machine has every extra
             continue
+    packages["lcdb-plusplus"] = __version__  # of this code; what was installed may be older
     return {
         "cpu": _cpu(),
         "machine": platform.machine(),

@@ -66,7 +66,7 @@ class Journal(Blocks):
     True
     """
 
-    def prepare(self, units: Iterable[AnyUnit] = ()) -> None:
+    def prepare(self, units: Iterable[AnyUnit] = (), sources: Sources | None = None) -> None:
         """Make the folders, sweep what dead builders left, and see whether the units may be built.
 
         Parameters
@@ -74,17 +74,19 @@ class Journal(Blocks):
         units
             What is going to be built: all of it, so that a plan that cannot go into this
             directory is refused before anything is computed, and before anything is changed.
+        sources
+            Digests of the code that will compute the units, where it has one.
 
         Raises
         ------
         PlanError
             Numbers are there, or another builder is at work on some, that were computed with
             another seed, parameter, size list, dataset or implementation; the message names the
-            key.
+            key. Or numbers of one of the units were computed by other code.
         """
         by_dataset = _by_dataset(units)
         for dataset, wanted in by_dataset.items():
-            self._check(dataset, wanted)
+            self._check(dataset, wanted, sources)
         for name in ("blocks", "cubes", "manifest", "snapshots"):
             disk.make_folder(self.root / name)
             disk.sweep(self.root / name)
@@ -124,15 +126,30 @@ class Journal(Blocks):
             To be released when the build ends: it is a context manager.
         """
         every = list(units)
-        self.prepare(every)
+        self.prepare(every, sources)
         return Claims(self, every, sources or {})
 
-    def _check(self, dataset: str, wanted: Sequence[AnyUnit], own: Iterable[Path] = ()) -> None:
+    def _check(
+        self,
+        dataset: str,
+        wanted: Sequence[AnyUnit],
+        sources: Sources | None = None,
+        own: Iterable[Path] = (),
+    ) -> None:
         """Raise where units contradict what is there, or what others are at work on."""
+        sources = sources or {}
         path = str(cube_path(self.root, dataset))
-        built = dict.fromkeys(standing(self.root, dataset), path)
-        merge_units(wanted, {**self.built(dataset), **built})
+        cube = dict(standing(self.root, dataset))
+        journal = self.built(dataset)
+        merge_units(wanted, {**journal, **dict.fromkeys(cube, path)})
+        for unit in wanted:
+            there = {cube[unit]} if unit in cube else set()
+            if unit in journal and unit in sources:
+                there |= self.sources(unit)
+            _check_source(unit, sources.get(unit, ""), there)
         for _, host, others in claimed(self.root, dataset, own):
+            for unit in wanted:
+                _check_source(unit, sources.get(unit, ""), {others.get(unit, "")})
             reason = contradiction(wanted, others)
             if reason is not None:
                 msg = (
@@ -244,7 +261,11 @@ class Journal(Blocks):
     # -- what was done -------------------------------------------------------------------------
 
     def publish(
-        self, block: Block, scores: Mapping[str, np.ndarray], environment: Environment
+        self,
+        block: Block,
+        scores: Mapping[str, np.ndarray],
+        environment: Environment,
+        source: str = "",
     ) -> Published:
         """Make a block's scores part of the database; see `Blocks.publish`.
 
@@ -253,7 +274,7 @@ class Journal(Blocks):
         entry = self._in_cube(block)
         if entry is not None and self._as_in_cube(block, scores, environment, entry):
             return "duplicate"
-        outcome = super().publish(block, scores, environment)
+        outcome = super().publish(block, scores, environment, source)
         if outcome == "new" and self.find(block.unit) == [block]:
             self._check_first(block)
         return outcome
@@ -329,6 +350,19 @@ class Journal(Blocks):
         return found
 
 
+def _check_source(unit: AnyUnit, source: str, there: set[str]) -> None:
+    """Raise where other code than this computed numbers of a unit; what is not known passes."""
+    others = there - {source, ""}
+    if source and others:
+        msg = (
+            f"{unit.label}: its numbers were computed by other code (sources {min(others)[:12]}…) "
+            f"than this lcdb runs ({source[:12]}…); expected the same for all of a curve. "
+            "'lcdb verify DIR --adopt 20' computes 20 cells of every such curve again and goes on "
+            "with it if they are the same bit for bit; else build into another directory"
+        )
+        raise PlanError(msg)
+
+
 def _by_dataset(units: Iterable[AnyUnit]) -> dict[str, list[AnyUnit]]:
     found: dict[str, list[AnyUnit]] = {}
     for unit in units:
@@ -376,7 +410,7 @@ class Claims:
             clear_claims(journal.root, dataset)
             claim = Claim(journal.root, dataset, wanted, self._sources)
             self._held[dataset] = claim
-            journal._check(dataset, wanted, own=[claim.path])
+            journal._check(dataset, wanted, self._sources, own=[claim.path])
 
     def check(self) -> None:
         """Claim again what others took this builder to be dead for; PlanError if that cannot be."""

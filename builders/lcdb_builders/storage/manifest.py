@@ -76,6 +76,8 @@ class Slice:
         Environments that computed blocks of the unit.
     lost
         Of the cells that are there, those that lack values, and why.
+    source
+        Digest of the code that computed them; empty where it is not known of all.
     """
 
     unit: AnyUnit
@@ -85,6 +87,7 @@ class Slice:
     digests: Mapping[str, str] = field(default_factory=dict)
     computed_on: tuple[Environment, ...] = ()
     lost: tuple[Lost, ...] = ()
+    source: str = ""
 
     def is_whole(self, repetitions: int) -> bool:
         """Return whether every cell was computed, be it without a value."""
@@ -200,7 +203,10 @@ def _metadata_json(metadata: Metadata | None) -> dict[str, Any]:
 def _slice_json(s: Slice, known: list[Environment]) -> dict[str, Any]:
     known.extend(e for e in s.computed_on if e not in known)
     lost = {"lost": [one.as_json() for one in s.lost]} if s.lost else {}
-    return lost | {
+    source = {"source": s.source} if s.source else {}
+    return {
+        **lost,
+        **source,
         "unit": describe(s.unit),
         "status": s.status,
         "reason": s.reason,
@@ -219,6 +225,7 @@ def _slice_of(text: Mapping[str, Any], known: Sequence[Environment]) -> Slice:
         digests=text["digests"],
         computed_on=tuple(known[i] for i in text["computed_on"]),
         lost=tuple(Lost.from_json(record) for record in text.get("lost", ())),
+        source=text.get("source", ""),
     )
 
 

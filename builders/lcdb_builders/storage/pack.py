@@ -17,7 +17,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from lcdb.errors import DamagedError, LCDBError, StorageError
+from lcdb.errors import DamagedError, LCDBError, PlanError, StorageError
 from lcdb_builders.domain.lost import Lost, merge_lost, told_lost
 from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.domain.snapshot import Snapshot
@@ -224,6 +224,7 @@ class _Packing:
             digests=held.digests if held else {},
             computed_on=held.computed_on if held else (),
             lost=missing,
+            source=held.source if held else "",
         )
 
     def _status(self, unit: AnyUnit, coverage: Coverage, lost: tuple[Lost, ...]) -> tuple[str, str]:
@@ -311,25 +312,29 @@ class _Packing:
                 writer.copy(s.unit, variable, old, self.old.contents)
                 cube.check()
             return s
-        values, computed_on = self._values(s.unit, old)
+        values, computed_on, source = self._values(s.unit, old)
         digests = {}
         for variable in unit_variables(s.unit):
             array = values.pop(variable.name)
             writer.put(s.unit, variable, array)
             cube.check()
             digests[variable.name] = slice_digest(s.unit, variable, array)
-        return replace(s, digests=digests, computed_on=computed_on)
+        return replace(s, digests=digests, computed_on=computed_on, source=source)
 
     def _values(
         self, unit: AnyUnit, old: h5py.File | None
-    ) -> tuple[Scores, tuple[Environment, ...]]:
-        """Return the union of cube and blocks: arrays (sizes of the unit, repetitions)."""
+    ) -> tuple[Scores, tuple[Environment, ...], str]:
+        """Return the union of cube and blocks, what computed it, and the digest of the code.
+
+        Values are arrays (sizes of the unit, repetitions).
+        """
         there = Coverage(unit, self.contents.repetitions)
         values = {
             v.name: np.full((*there.there.shape, *inner_shape(unit, v)), v.empty, v.dtype)
             for v in unit_variables(unit)
         }
         held = self._held(unit)
+        sources = {held.source} if held is not None else set()
         computed_on = list(held.computed_on) if held is not None else []
         if held is not None and self.old is not None:
             for v in unit_variables(unit):
@@ -338,13 +343,16 @@ class _Packing:
             for rectangle in held.coverage:
                 there.add(rectangle)
         for block in self.blocks[unit]:
-            self._overlay(values, there, block, computed_on)
-        return values, tuple(computed_on)
+            sources.add(self._overlay(values, there, block, computed_on))
+        return values, tuple(computed_on), _one_source(unit, sources)
 
     def _overlay(
         self, values: Scores, there: Coverage, block: Block, computed_on: list[Environment]
-    ) -> None:
-        """Put a block's scores where nothing is yet; what is there must be the same."""
+    ) -> str:
+        """Put a block's scores where nothing is yet; what is there must be the same.
+
+        Returns the digest of the code that computed the block.
+        """
         where = there.where((block.sizes[0], block.sizes[-1], block.first, block.stop))
         known = there.there[where]
         with self._opened(block) as file:
@@ -357,7 +365,9 @@ class _Packing:
                 part[~known] = new[~known]
             if file.environment not in computed_on:
                 computed_on.append(file.environment)
+            source = file.source
         there.add_block(block)
+        return source
 
     def _opened(self, block: Block) -> BlockFile:
         try:
@@ -427,6 +437,19 @@ class _Packing:
             written=written_now(),
             metadata=metadata,
         )
+
+
+def _one_source(unit: AnyUnit, sources: set[str]) -> str:
+    """Return the digest of the code that computed a unit; empty if it is not known of all."""
+    if len(sources - {""}) > 1:
+        one, other, *_ = sorted(sources - {""})
+        msg = (
+            f"{unit.label} was computed by two versions of the code (sources {one[:12]}… and "
+            f"{other[:12]}…), which may not mix: 'lcdb verify DIR --adopt 20' computes cells "
+            "again and takes over what is the same bit for bit"
+        )
+        raise PlanError(msg)
+    return next(iter(sources)) if len(sources) == 1 else ""
 
 
 @contextmanager

@@ -115,8 +115,10 @@ def was_salvaged(root: Path, dataset: str) -> bool:
     return _record_path(root, dataset).exists()
 
 
-def standing(root: Path, dataset: str) -> Iterator[AnyUnit]:
-    """Yield the units that a cube holds, or held before it was damaged; nothing is changed.
+def standing(root: Path, dataset: str) -> Iterator[tuple[AnyUnit, str]]:
+    """Yield what a cube holds, or held before it was damaged; nothing is changed.
+
+    Units, with the digests of the code that computed them.
 
     Raises
     ------
@@ -131,11 +133,12 @@ def standing(root: Path, dataset: str) -> Iterator[AnyUnit]:
         with suppress(DamagedError):
             entries = Manifest.read(root, dataset).entries
     for known in entries:
-        yield from (s.unit for s in known.slices if s.coverage)
+        yield from ((s.unit, s.source) for s in known.slices if s.coverage)
     if entry is None and needs_salvage(root, dataset):
         found = salvage(root, dataset, keep=False)
         _refuse_strangers(root, dataset, found)
-        yield from found.units.values()
+        known_units = {s.unit for known in entries for s in known.slices}
+        yield from ((unit, "") for unit in found.units.values() if unit not in known_units)
 
 
 def settle(root: Path, dataset: str, sha256: str) -> None:

@@ -183,6 +183,7 @@ class _View:
     digests: Mapping[AnyUnit, str]
     coverage: Mapping[AnyUnit, Any] | None = None
     computed_on: Mapping[AnyUnit, Environment] = field(default_factory=dict)
+    sources: Mapping[AnyUnit, str] = field(default_factory=dict)
 
 
 def _say(state: str, text: str, *unit: AnyUnit) -> None:
@@ -201,6 +202,7 @@ def _views(root: Path, dataset: str, file: h5py.File) -> Iterator[_View]:
             {s.unit: unit_digest(s.digests) for s in held},
             {s.unit: s.coverage for s in held},
             {s.unit: s.computed_on[0] for s in held if len(s.computed_on) == 1},
+            {s.unit: s.source for s in held},
         )
     try:
         version = int(np.asarray(file.attrs["format_version"]).reshape(-1)[0])
@@ -311,7 +313,8 @@ def _recover(blocks: Blocks, file: h5py.File, view: _View, unit: AnyUnit, keep: 
             sizes = unit.sizes[where[0]]
             block = piece(unit, sizes, rectangle[2], rectangle[3])
             there = {name: array[where] for name, array in scores.items()}
-            blocks.publish(block, there, view.computed_on.get(unit, UNKNOWN))
+            computed_on = view.computed_on.get(unit, UNKNOWN)
+            blocks.publish(block, there, computed_on, view.sources.get(unit, ""))
     return True
 
 

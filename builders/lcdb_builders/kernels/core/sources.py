@@ -73,14 +73,30 @@ class Sources:
                 self._paths.add(path.resolve())
         self._modules: dict[str, _Module] = {}
         self._definitions: dict[Key, _Definition] = {}
-        self._digests: dict[tuple[str, ...], str] = {}
+        self._digests: dict[str, str] = {}
 
-    def digest_of(self, *names: str) -> str:
-        """Return a digest of modules, or of functions in them, and of all that they reach."""
-        if names not in self._digests:
+    def digest_of(
+        self, *names: str, within: tuple[str, ...] = ("",), without: tuple[str, ...] = ()
+    ) -> str:
+        """Return a digest of modules, or of functions in them, and of all that they reach.
+
+        Parameters
+        ----------
+        *names
+            What.
+        within, without
+            How the names of modules begin of which what is reached counts, and does not count.
+        """
+        key = repr((names, within, without))
+        if key not in self._digests:
             reached = self._reached(key for name in names for key in self._named(name))
-            self._digests[names] = _sha256(sorted(set(self._refined(reached))))
-        return self._digests[names]
+            kept = {
+                (module, place)
+                for module, place in reached
+                if module.startswith(within) and not module.startswith(without)
+            }
+            self._digests[key] = _sha256(sorted(set(self._refined(kept))))
+        return self._digests[key]
 
     def cover(self, path: str) -> bool:
         """Return whether a file is one of these sources."""
@@ -174,7 +190,7 @@ class Sources:
             kinds = len(set(digests.values()))
             digests = {
                 key: _sha256([digests[key], *(
-                    (name, sorted(digests[other] for other in others))
+                    (name, sorted(digests[other] for other in others if other in digests))
                     for name, others in self._definition(key).names.items()
                 )])
                 for key in keys
