@@ -105,7 +105,7 @@ def test_a_reader_that_hangs_is_ended(root, monkeypatch):
     def hanging(command, **options):
         if ended:
             return run(command, **options)
-        ended.append(json.loads(command[-1])[3])
+        ended.append(json.loads(command[-1])[4])
         output = b'["started", "toy"]\n["begun", "%s"]\n' % UNITS[0].label.encode()
         return subprocess.CompletedProcess(command, -signal.SIGXCPU, output)
 

@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "datasets": ("the ten datasets, and which are at hand", "lcdb_builders.commands.datasets", ""),
     "fetch": ("fetch datasets into the user's cache", "lcdb_builders.commands.fetch", ""),
     "plan": ("what a plan means, and what it will take", "lcdb_builders.commands.plan", "build"),
+    "repair": ("free a directory that builds refuse", "lcdb_builders.commands.repair", ""),
     "replay": ("one cell again, beside what is stored", "lcdb_builders.commands.replay", "build"),
     "status": ("curves that are done, failed or missing", "lcdb_builders.commands.status", ""),
     "verify": ("look for damage; compute cells again", "lcdb_builders.commands.verify", ""),

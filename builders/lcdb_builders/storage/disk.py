@@ -32,6 +32,7 @@ __all__ = [
     "identity",
     "link",
     "make_folder",
+    "move",
     "publish",
     "remove_folder",
     "replace",
@@ -383,6 +384,19 @@ def set_aside(path: Path, judged: tuple[int, ...]) -> Path | None:
         link(aside, path)
         unlink(aside)
     return None
+
+
+def move(source: Path, folder: Path) -> Path:
+    """Move a file or a folder into another folder, under a name that is free; return where to."""
+    make_folder(folder)
+    target, count = folder / source.name, 1
+    while target.exists():
+        count += 1
+        target = folder / f"{source.name}.{count}"
+    with _change("rename", source, target):
+        os.rename(source, target)
+    _sync_folder(folder)
+    return target
 
 
 def identity(path: Path) -> tuple[int, ...]:

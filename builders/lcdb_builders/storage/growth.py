@@ -12,7 +12,7 @@ from lcdb_builders.domain.unit import Unit
 from lcdb_builders.storage.naming import describe, unit_place
 from lcdb_builders.storage.parts import with_most_trials
 
-__all__ = ["contradiction", "merge_units", "outdated"]
+__all__ = ["contradiction", "groups", "merge_units", "outdated"]
 
 # Keys of a description by attribute, in the order in which they are told where several differ.
 _ATTRIBUTES = {
@@ -131,6 +131,31 @@ def contradiction(units: Iterable[AnyUnit], others: Iterable[AnyUnit]) -> str | 
             key, mine, theirs, _ = clash
             return f"{key} is {_short(mine)}, not {_short(theirs)}"
     return None
+
+
+def groups(units: Iterable[AnyUnit]) -> list[tuple[str, list[AnyUnit]]]:
+    """Return units in groups that can stand in one cube each, with why one began a new group.
+
+    Parameters
+    ----------
+    units
+        Of one dataset, those first that should stay together.
+    """
+    found: list[tuple[str, list[AnyUnit], _Standing]] = []
+    for unit in units:
+        reason = ""
+        for _, members, standing in found:
+            clash = standing.clash(unit, planned=False)
+            if clash is None:
+                members.append(unit)
+                standing.add(unit, "")
+                break
+            reason = reason or f"{clash[0]} is {_short(clash[1])}, not {_short(clash[2])}"
+        else:
+            standing = _Standing()
+            standing.add(unit, "")
+            found.append((reason, [unit], standing))
+    return [(reason, members) for reason, members, _ in found]
 
 
 class _Standing:

@@ -134,11 +134,10 @@ def standing(root: Path, dataset: str) -> Iterator[tuple[AnyUnit, str]]:
             entries = Manifest.read(root, dataset).entries
     for known in entries:
         yield from ((s.unit, s.source) for s in known.slices if s.coverage)
-    if entry is None and needs_salvage(root, dataset):
+    if not entries and needs_salvage(root, dataset):
         found = salvage(root, dataset, keep=False)
         _refuse_strangers(root, dataset, found)
-        known_units = {s.unit for known in entries for s in known.slices}
-        yield from ((unit, "") for unit in found.units.values() if unit not in known_units)
+        yield from ((unit, "") for unit in found.units.values())
 
 
 def settle(root: Path, dataset: str, sha256: str) -> None:

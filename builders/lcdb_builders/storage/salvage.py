@@ -86,7 +86,7 @@ class Salvaged:
     foreign: bool = False
 
 
-def salvage(root: Path, dataset: str, *, keep: bool = True) -> Salvaged:
+def salvage(root: Path, dataset: str, *, keep: bool = True, strangers: bool = False) -> Salvaged:
     """Publish the good slices of a damaged cube as blocks; the cube is left as it is.
 
     Parameters
@@ -95,6 +95,8 @@ def salvage(root: Path, dataset: str, *, keep: bool = True) -> Salvaged:
         Database directory and dataset.
     keep
         False to find out only.
+    strangers
+        Go on where somebody has put something else into the file.
 
     Raises
     ------
@@ -109,7 +111,7 @@ def salvage(root: Path, dataset: str, *, keep: bool = True) -> Salvaged:
     found = Salvaged()
     seen: dict[str, str] = {}
     while True:
-        crashed = _attempt(root, dataset, keep, seen, found)
+        crashed = _attempt(root, dataset, keep, strangers, seen, found)
         unfinished = [label for label, state in seen.items() if state == "begun"]
         for label in unfinished:
             seen[label] = "lost"
@@ -120,12 +122,19 @@ def salvage(root: Path, dataset: str, *, keep: bool = True) -> Salvaged:
     return found
 
 
-def _attempt(root: Path, dataset: str, keep: bool, seen: dict[str, str], found: Salvaged) -> bool:
+def _attempt(
+    root: Path,
+    dataset: str,
+    keep: bool,
+    strangers: bool,
+    seen: dict[str, str],
+    found: Salvaged,
+) -> bool:
     """Run the process once and note in `seen` what became of each unit; True if it crashed."""
     cube = cube_path(root, dataset)
     check_regular(cube, "a cube")
     seconds = _SECONDS + cube.stat().st_size / _BYTES_PER_SECOND
-    request = json.dumps([str(root), dataset, keep, math.ceil(seconds), sorted(seen)])
+    request = json.dumps([str(root), dataset, keep, strangers, math.ceil(seconds), sorted(seen)])
     try:
         done = subprocess.run(
             python("lcdb_builders.storage.salvage", request),
@@ -241,11 +250,14 @@ def _check_memory(error: Exception, path: Path) -> None:
             raise SystemExit(0) from None
 
 
-def _examine(blocks: Blocks, dataset: str, keep: bool, seen: set[str]) -> None:
+def _examine(
+    blocks: Blocks, dataset: str, keep: bool, seen: set[str], strangers: bool = False
+) -> None:
     path = cube_path(blocks.root, dataset)
     with _opened(path) as file:
         views = list(_views(blocks.root, dataset, file))
-        _tell_strangers(file, views)
+        if not strangers:
+            _tell_strangers(file, views)
         for unit in dict.fromkeys(unit for view in views for unit in view.digests):
             if unit.label in seen:
                 continue
@@ -319,8 +331,8 @@ def _recover(blocks: Blocks, file: h5py.File, view: _View, unit: AnyUnit, keep: 
 
 
 def main(request: str) -> None:
-    """Do what the caller asks for: root, dataset, whether to keep, seconds, labels to leave out."""
-    root, dataset, keep, seconds, seen = json.loads(request)
+    """Do what the caller asks for in JSON: arguments of `salvage`, seconds, units to leave out."""
+    root, dataset, keep, strangers, seconds, seen = json.loads(request)
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -329,7 +341,7 @@ def main(request: str) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     try:
-        _examine(Blocks(root), dataset, keep, set(seen))
+        _examine(Blocks(root), dataset, keep, set(seen), strangers)
     except DeterminismError as error:
         _say("twice", str(error))
     except (OSError, StorageError) as error:  # not of HDF5: of reading, or of writing blocks
