@@ -61,8 +61,10 @@ def _refused(root: Path, dataset: str) -> bool:
     """Say why builds refuse a dataset, and return whether they do."""
     from lcdb.errors import LCDBError
     from lcdb_builders.storage.mixed import mixed
+    from lcdb_builders.storage.restore import check_strangers
 
     try:
+        check_strangers(root, dataset)
         groups = mixed(root, dataset)
     except LCDBError as error:
         _tell(f"{dataset}: {error}")

@@ -31,6 +31,7 @@ from lcdb_builders.storage.salvage import Salvaged, salvage
 
 __all__ = [
     "DAMAGED",
+    "check_strangers",
     "needs_salvage",
     "put_aside",
     "restore",
@@ -138,6 +139,12 @@ def standing(root: Path, dataset: str) -> Iterator[tuple[AnyUnit, str]]:
         found = salvage(root, dataset, keep=False)
         _refuse_strangers(root, dataset, found)
         yield from ((unit, "") for unit in found.units.values())
+
+
+def check_strangers(root: Path, dataset: str) -> None:
+    """Raise StorageError where a file that is not all ours is in the way; nothing is changed."""
+    if believed(root, dataset) is None and needs_salvage(root, dataset):
+        _refuse_strangers(root, dataset, salvage(root, dataset, keep=False))
 
 
 def settle(root: Path, dataset: str, sha256: str) -> None:
