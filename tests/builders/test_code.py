@@ -140,7 +140,7 @@ def test_other_learners_join_whatever_computed_the_first(root):
 def test_reading_and_recomputing_refuse_nothing(root, capsys):
     forge(root)
     with lcdb.open(root) as db:
-        assert np.isfinite(db.curve("iris", "NMC", "random", "fixed").values).any()
+        assert np.isfinite(db.curve("iris", "NMC", sampling="random", split="fixed").values).any()
     assert command(capsys, "verify", root, "--recompute", 3, "--quiet")[0] == 0
 
 

@@ -24,7 +24,15 @@ from lcdb_builders.domain.unit import Block, canonical_json
 from lcdb_builders.storage.cube import computed, inner_shape, unit_variables
 from lcdb_builders.storage.environment import Environment, same_kind
 
-__all__ = ["BlockFile", "Scores", "agree", "canonical_scores", "encode_block", "scores_digest"]
+__all__ = [
+    "BlockFile",
+    "Scores",
+    "agree",
+    "canonical_scores",
+    "encode_block",
+    "scores_digest",
+    "source_of",
+]
 
 Scores = dict[str, np.ndarray]
 
@@ -258,6 +266,23 @@ class BlockFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def source_of(path: Path) -> str:
+    """Return the digest of the code that a block says it is of; the block is not verified.
+
+    Raises
+    ------
+    DamagedError
+        It says nothing that can be read.
+    """
+    with path.open("rb") as file:
+        file.seek(_DIGEST_END)
+        try:
+            return str(json.loads(file.readline()).get("source", ""))
+        except (ValueError, AttributeError) as error:
+            msg = f"{path} is damaged: it has no header"
+            raise DamagedError(msg) from error
 
 
 def run_name(first_n: int, last_n: int, first: int, stop: int) -> str:

@@ -27,6 +27,7 @@ from lcdb_builders.storage.blockfile import (
     canonical_scores,
     encode_block,
     scores_digest,
+    source_of,
 )
 from lcdb_builders.storage.environment import Environment
 from lcdb_builders.storage.layout import Lengths
@@ -246,8 +247,8 @@ class Blocks:
         """Return the digests of the code that computed the blocks of a unit."""
         found = set()
         for block in self.find(unit):
-            with suppress(FileNotFoundError, DamagedError), self.open(block) as file:
-                found.add(file.source)
+            with suppress(FileNotFoundError, DamagedError):
+                found.add(source_of(self.path(block)))
         return found
 
     def adopt(self, unit: AnyUnit, source: str) -> None:
