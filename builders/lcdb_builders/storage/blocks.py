@@ -256,8 +256,9 @@ class Blocks:
         for block in self.find(unit):
             with suppress(FileNotFoundError, DamagedError):
                 with self.open(block) as file:
-                    scores, environment = file.arrays(), file.environment
-                disk.replace(self.path(block), encode_block(block, scores, environment, source))
+                    scores, environment, lost = file.arrays(), file.environment, file.lost
+                data = encode_block(block, scores, environment, lost, source)
+                disk.replace(self.path(block), data)
 
     def clear(self, unit: AnyUnit, blocks: Iterable[Block], repetitions: int) -> None:
         """Remove what belongs to a unit that a verified cube holds completely.
