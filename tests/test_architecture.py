@@ -166,6 +166,7 @@ def writes(name: str) -> list[str]:
 # Who may change a file system besides disk.py: nothing of it is in a database directory.
 MAY_WRITE = {
     "lcdb_builders.storage.disk": "the one place",
+    "lcdb_builders.storage.asides": "under the hook of disk.py",
     "lcdb_builders.storage.cube": "into a file object that disk.py gave",
     "lcdb_builders.kernels.core.store": "compiled kernels, in the user's cache",
     "lcdb_builders.run.child": "a pipe to the process that started it",

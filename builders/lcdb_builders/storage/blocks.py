@@ -19,7 +19,7 @@ import numpy as np
 from lcdb.errors import DamagedError, DeterminismError
 from lcdb_builders.domain.part import AnyUnit, Part, piece
 from lcdb_builders.domain.unit import Block
-from lcdb_builders.storage import disk
+from lcdb_builders.storage import asides, disk
 from lcdb_builders.storage.blockfile import (
     BlockFile,
     Scores,
@@ -151,7 +151,7 @@ class Blocks:
         for block in self.find(unit):
             path = self.path(block)
             try:
-                stamp = disk.identity(path)
+                stamp = asides.identity(path)
                 if self._verified.get(path) != stamp:
                     BlockFile(path, block).close()
                     self._verified[path] = stamp
@@ -165,7 +165,7 @@ class Blocks:
 
     def _set_aside(self, path: Path, judged: tuple[int, ...], error: DamagedError) -> None:
         """Rename a damaged block until a cube holds its cells."""
-        aside = disk.set_aside(path, judged)
+        aside = asides.set_aside(path, judged)
         if aside is not None:
             self.notes.append(f"{error}; it is computed again, what is left is in {aside.name}")
 
@@ -226,7 +226,7 @@ class Blocks:
         data = None
         while True:
             try:
-                stamp = disk.identity(path)
+                stamp = asides.identity(path)
                 with self.open(block) as theirs:
                     _compare(block, mine, environment, theirs)
                 outcome: Published = "duplicate"

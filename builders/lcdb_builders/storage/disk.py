@@ -29,14 +29,11 @@ __all__ = [
     "ORPHAN_AGE",
     "Temporary",
     "create",
-    "identity",
-    "link",
     "make_folder",
-    "move",
+    "making",
     "publish",
     "remove_folder",
     "replace",
-    "set_aside",
     "sweep",
     "temporaries",
     "touch",
@@ -317,6 +314,19 @@ class Temporary:
             self._close()
 
 
+@contextmanager
+def making(*finals: Path) -> Iterator[list[Temporary]]:
+    """Yield files in the making; remove them if something goes wrong."""
+    made: list[Temporary] = []
+    try:
+        made.extend(Temporary(final) for final in finals)
+        yield made
+    except BaseException:
+        for temporary in made:
+            temporary.discard()
+        raise
+
+
 def publish(final: Path, data: bytes) -> bool:
     """Write a file unless its name is taken; return whether it was this one that was published."""
     temporary = Temporary(final)
@@ -340,69 +350,6 @@ def create(path: Path, data: bytes) -> bool:
     temporary = Temporary(path)
     temporary.write(data)
     return temporary.link(durable=False)
-
-
-def link(source: Path, name: Path) -> bool:
-    """Give a file a second name, or copy it where there are no links; False if that is taken."""
-    try:
-        with _change("link", source, name):
-            os.link(source, name)
-    except FileExistsError:
-        return False
-    except StorageError as error:
-        cause = error.__cause__
-        if not isinstance(cause, OSError) or cause.errno not in _NO_LINKS:
-            raise
-        temporary = Temporary(name)
-        with source.open("rb") as file:
-            while piece := file.read(1 << 20):
-                temporary.write(piece)
-        return temporary.link()
-    _sync_folder(name.parent)
-    return True
-
-
-def set_aside(path: Path, judged: tuple[int, ...]) -> Path | None:
-    """Rename a file that was found damaged; None if it is gone, or is another one by now.
-
-    Parameters
-    ----------
-    path
-        The file.
-    judged
-        What `identity` said when it was looked at.
-    """
-    aside = path.with_name(f"{path.name}.damaged-{judged[1]:x}")
-    with suppress(FileNotFoundError):
-        if identity(path) != judged:
-            return None
-        with _change("rename", path, aside):
-            os.rename(path, aside)
-        if identity(aside) == judged:
-            return aside
-        # Somebody put a good one there at this very moment: it gets its name back.
-        link(aside, path)
-        unlink(aside)
-    return None
-
-
-def move(source: Path, folder: Path) -> Path:
-    """Move a file or a folder into another folder, under a name that is free; return where to."""
-    make_folder(folder)
-    target, count = folder / source.name, 1
-    while target.exists():
-        count += 1
-        target = folder / f"{source.name}.{count}"
-    with _change("rename", source, target):
-        os.rename(source, target)
-    _sync_folder(folder)
-    return target
-
-
-def identity(path: Path) -> tuple[int, ...]:
-    """Return what tells a file from any other that has, or had, its name."""
-    stat = path.stat()
-    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def touch(path: Path) -> bool:

@@ -12,7 +12,7 @@ from lcdb_builders.domain.unit import Unit
 from lcdb_builders.storage.naming import describe, unit_place
 from lcdb_builders.storage.parts import with_most_trials
 
-__all__ = ["contradiction", "groups", "merge_units", "outdated"]
+__all__ = ["contradiction", "groups", "merge_units", "one_source", "outdated"]
 
 # Keys of a description by attribute, in the order in which they are told where several differ.
 _ATTRIBUTES = {
@@ -156,6 +156,19 @@ def groups(units: Iterable[AnyUnit]) -> list[tuple[str, list[AnyUnit]]]:
             standing.add(unit, "")
             found.append((reason, [unit], standing))
     return [(reason, members) for reason, members, _ in found]
+
+
+def one_source(unit: AnyUnit, sources: set[str]) -> str:
+    """Return the digest of the code that computed a unit; empty if it is not known of all."""
+    if len(sources - {""}) > 1:
+        one, other, *_ = sorted(sources - {""})
+        msg = (
+            f"{unit.label} was computed by two versions of the code (sources {one[:12]}… and "
+            f"{other[:12]}…), which may not mix: 'lcdb verify DIR --adopt 20' computes cells "
+            "again and takes over what is the same bit for bit"
+        )
+        raise PlanError(msg)
+    return next(iter(sources)) if len(sources) == 1 else ""
 
 
 class _Standing:

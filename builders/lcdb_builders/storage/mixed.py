@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lcdb.errors import NotFoundError, PlanError, did_you_mean
 from lcdb_builders.domain.part import AnyUnit
-from lcdb_builders.storage import disk
+from lcdb_builders.storage import asides, disk
 from lcdb_builders.storage.blocks import Blocks
 from lcdb_builders.storage.claims import claimed
 from lcdb_builders.storage.growth import groups
@@ -119,7 +119,7 @@ def keep(root: Path, dataset: str, letter: str) -> list[Path]:
             folders = [blocks.folder(unit) for unit in group.units]
             if group.in_cube:
                 folders += [cube_path(root, dataset), manifest_path(root, dataset)]
-            moved += [disk.move(path, root / ASIDE) for path in folders if path.exists()]
+            moved += [asides.move(path, root / ASIDE) for path in folders if path.exists()]
         return moved
 
 
@@ -149,7 +149,7 @@ def aside(root: Path, dataset: str) -> Path:
         raise NotFoundError(msg)
     with locked(root, dataset):
         _check_idle(root, dataset)
-        judged = disk.identity(path)
+        judged = asides.identity(path)
         found = salvage(root, dataset, strangers=True)
         kept = put_aside(path, judged)
         for label in found.lost:

@@ -17,7 +17,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from lcdb.errors import DamagedError, LCDBError, PlanError, StorageError
+from lcdb.errors import DamagedError, LCDBError, StorageError
 from lcdb_builders.domain.lost import Lost, merge_lost, told_lost
 from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.domain.snapshot import Snapshot
@@ -37,7 +37,7 @@ from lcdb_builders.storage.cube import (
 )
 from lcdb_builders.storage.disk import Temporary
 from lcdb_builders.storage.environment import Environment
-from lcdb_builders.storage.growth import merge_units
+from lcdb_builders.storage.growth import merge_units, one_source
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.layout import Coverage
 from lcdb_builders.storage.lease import Lease, TakenError, locked
@@ -256,7 +256,7 @@ class _Packing:
     def _write(self, path: Path, lease: Lease) -> str:
         """Write, verify and publish the cube and its manifest; return the cube's digest."""
         announced = manifest_path(self.root, self.snapshot.id)
-        with _temporaries(path, announced, announced) as (cube, before, after):
+        with disk.making(path, announced, announced) as (cube, before, after):
             if not lease.mine():
                 raise TakenError(_TAKEN)
             with self._old_file() as old:
@@ -344,7 +344,7 @@ class _Packing:
                 there.add(rectangle)
         for block in self.blocks[unit]:
             sources.add(self._overlay(values, there, block, computed_on))
-        return values, tuple(computed_on), _one_source(unit, sources)
+        return values, tuple(computed_on), one_source(unit, sources)
 
     def _overlay(
         self, values: Scores, there: Coverage, block: Block, computed_on: list[Environment]
@@ -437,29 +437,3 @@ class _Packing:
             written=written_now(),
             metadata=metadata,
         )
-
-
-def _one_source(unit: AnyUnit, sources: set[str]) -> str:
-    """Return the digest of the code that computed a unit; empty if it is not known of all."""
-    if len(sources - {""}) > 1:
-        one, other, *_ = sorted(sources - {""})
-        msg = (
-            f"{unit.label} was computed by two versions of the code (sources {one[:12]}… and "
-            f"{other[:12]}…), which may not mix: 'lcdb verify DIR --adopt 20' computes cells "
-            "again and takes over what is the same bit for bit"
-        )
-        raise PlanError(msg)
-    return next(iter(sources)) if len(sources) == 1 else ""
-
-
-@contextmanager
-def _temporaries(*finals: Path) -> Iterator[list[Temporary]]:
-    """Yield files in the making; remove them if something goes wrong."""
-    made: list[Temporary] = []
-    try:
-        made.extend(Temporary(final) for final in finals)
-        yield made
-    except BaseException:
-        for temporary in made:
-            temporary.discard()
-        raise

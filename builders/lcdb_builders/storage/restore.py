@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lcdb.errors import DamagedError, StorageError
 from lcdb_builders.domain.part import AnyUnit
-from lcdb_builders.storage import disk
+from lcdb_builders.storage import asides, disk
 from lcdb_builders.storage.blocks import Blocks
 from lcdb_builders.storage.lease import Lease, TakenError, locked
 from lcdb_builders.storage.manifest import (
@@ -86,11 +86,11 @@ def restore_locked(root: Path, dataset: str, lease: Lease, tell: Tell = _quietly
     if entry is not None or not needs_salvage(root, dataset):
         return entry
     path = cube_path(root, dataset)
-    judged = disk.identity(path)
+    judged = asides.identity(path)
     found = salvage(root, dataset)
     _refuse_strangers(root, dataset, found)
     aside = put_aside(path, judged)
-    if not lease.mine() or disk.identity(path) != judged:
+    if not lease.mine() or asides.identity(path) != judged:
         msg = f"{path} was replaced by another builder while it was looked at"
         raise TakenError(msg)
     blocks = Blocks(root)
@@ -162,12 +162,12 @@ def put_aside(path: Path, judged: tuple[int, ...]) -> Path:
     path
         The file.
     judged
-        What `disk.identity` said of it; TakenError if it is another one by now.
+        What `asides.identity` said of it; TakenError if it is another one by now.
     """
     aside = path.with_name(f"{path.name}{DAMAGED}{file_sha256(path)[:_DIGITS]}")
-    if not disk.link(path, aside):
+    if not asides.link(path, aside):
         return aside
-    if disk.identity(aside) != judged and not _is_copy(aside, path):
+    if asides.identity(aside) != judged and not _is_copy(aside, path):
         disk.unlink(aside)  # one more name of a file that is not the one that was judged
         msg = f"{path} was replaced by another builder while it was looked at"
         raise TakenError(msg)
