@@ -4,20 +4,19 @@ Features come centred and scaled by constants of the dataset
 (`lcdb_builders.kernels.linear.coordinates`), and the penalty is the matrix
 that means the same model there.
 
-Along additive sampling every class carries its coefficients and what its solver knows of the
-curvature. Fresh draws all start from the model of the whole pool, so that a cell's numbers do not
-depend on which other cells are computed with it.
+Every fit starts from the model of the whole pool, along additive curves too, so that a cell's
+numbers do not depend on which other cells are computed with it: not even the last bit, by which
+rows of few distinct values tie or do not.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from lcdb_builders.kernels.core.elementary import exp_nonpositive
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import ADDITIVE, draw, regroup
 from lcdb_builders.kernels.linear.hinge import forget
-from lcdb_builders.kernels.linear.logistic import TOLERANCE, carried_newton
+from lcdb_builders.kernels.linear.logistic import TOLERANCE
 from lcdb_builders.kernels.linear.models import (
     LREG,
     LSVC,
@@ -25,11 +24,10 @@ from lcdb_builders.kernels.linear.models import (
     decide_own,
     fit,
     models_of,
-    problem_of,
     set_price,
     take_rows,
 )
-from lcdb_builders.kernels.linear.newton import copy, multiply_symmetric
+from lcdb_builders.kernels.linear.newton import copy
 from lcdb_builders.kernels.scores.one_vs_rest import (
     clear,
     desk,
@@ -42,78 +40,6 @@ from lcdb_builders.kernels.scores.one_vs_rest import (
 
 __all__ = ["LREG", "LSVC", "linear_block"]
 
-# An inverse Hessian is computed afresh when so large a share of the rows is newer.
-STALE = 0.2
-
-
-@kernel(glue=True)
-def _step_of_new_rows(models, c, done, n, step):
-    """Newton step from rows done..n-1 alone, whose curvature joins the inverse Hessian.
-
-    Returns the squared decrement. The other rows' gradients cancel at the optimum without them.
-    """
-    p = len(step)
-    theta = models.theta[c]
-    inverse = models.inverse[c]
-    gradient = models.scratch.vectors[0]
-    x = models.scratch.vectors[1]
-    mapped = models.scratch.vectors[2]
-    gradient[:] = 0.0
-    x[p - 1] = 1.0
-    for r in range(done, n):
-        z = theta[p - 1]
-        for j in range(p - 1):
-            x[j] = models.XT[j, r]
-            z += theta[j] * x[j]
-        margin = models.sign[c, r] * z
-        small = exp_nonpositive(-abs(margin))
-        large = 1.0 / (1.0 + small)
-        wrong = small * large if margin > 0.0 else large
-        curve = small * large * large
-        multiply_symmetric(inverse, x, mapped)
-        scale = 1.0
-        for j in range(p):
-            scale += curve * mapped[j] * x[j]
-            gradient[j] -= models.sign[c, r] * wrong * x[j]
-        for i in range(p):
-            factor = curve / scale * mapped[i]
-            for j in range(p):
-                inverse[i, j] -= factor * mapped[j]
-    multiply_symmetric(inverse, gradient, step)
-    squared = 0.0
-    for j in range(p):
-        squared += gradient[j] * step[j]
-    return squared
-
-
-@kernel(glue=True)
-def _grow_logistic(models, known, c, done, n):
-    """Bring the model of a class from `done` training rows to n.
-
-    `known` says how many rows its inverse Hessian was computed for, 0 if it is not known.
-    """
-    inverse = models.inverse[c]
-    if known[c] > 0 and n - known[c] <= STALE * n and n - done <= 4:
-        step = models.scratch.vectors[6]
-        squared = _step_of_new_rows(models, c, done, n, step)
-        problem = problem_of(models, c, n)
-        theta = models.theta[c]
-        if carried_newton(problem, theta, inverse, step, squared, models.scratch, models.count):
-            return
-    known[c] = n if fit(LREG, TOLERANCE, models, c, n, True) else 0
-
-
-@kernel(borrow=True)
-def _keep_up(kind, models, known, at, done, n):
-    """Fit the classes that need it; those that do not are to be fitted afresh when they do."""
-    for c in range(len(at.fitted)):
-        if not at.fitted[c]:
-            known[c] = 0
-        elif kind == LREG:
-            _grow_logistic(models, known, c, done, n)
-        else:
-            fit(kind, TOLERANCE, models, c, n, False)
-
 
 @kernel(glue=True)
 def _show(at, decisions, i, r):
@@ -124,47 +50,13 @@ def _show(at, decisions, i, r):
 
 
 @kernel(borrow=True)
-def _additive_repetition(kind, task, columns, r, models, known, at, out, decisions):
-    """Score all sizes of a repetition, each from the models of the last."""
-    draw(task, 0, task.first + r, at.order)
-    if columns.varying:
-        regroup(task, at.order, at.XT, at.begin, at.hi[0], at.lo[0])
-    models.theta[:] = 0.0
-    known[:] = 0
-    for c in range(task.classes):
-        forget(models.carried, c)
-    at.counts[:] = 0.0
-    last = task.sizes[len(task.sizes) - 1]
-    take_rows(task, at.order, 0, last, models)
-    done = 0
-    for i in range(len(task.sizes)):
-        n = task.sizes[i]
-        for k in range(done, n):
-            at.counts[task.y[at.order[k]]] += 1.0
-        fitted_classes(at)
-        _keep_up(kind, models, known, at, done, n)
-        done = n
-        if columns.varying:
-            for c in range(task.classes):
-                at.lo[0, c] = at.begin[c] + np.int64(at.counts[c])
-            decide_own(models, at)
-        else:
-            decide_all(models, columns, at)
-        _show(at, decisions, i, r)
-        if columns.varying:
-            score_own_sets(at, out[i, r])
-        else:
-            score_constant_sets(columns, at, out[i, r])
-
-
-@kernel(borrow=True)
 def _fit_fresh(kind, models, start, at, size):
     """Fit weighted rows, from the models in `start`."""
     for c in range(len(at.fitted)):
         if at.fitted[c]:
             copy(start[c], models.theta[c])
             forget(models.carried, c)
-            fit(kind, TOLERANCE, models, c, size, False)
+            fit(kind, TOLERANCE, models, c, size)
 
 
 @kernel(glue=True)
@@ -178,6 +70,38 @@ def _fit_pool(kind, task, models, start, at):
     take_rows(task, task.pool, 0, size, models)
     _fit_fresh(kind, models, start, at, size)
     start[:] = models.theta
+
+
+@kernel(borrow=True)
+def _additive_repetition(kind, task, columns, r, models, start, at, out, decisions):
+    """Score all sizes of a repetition, each from the models of the pool."""
+    draw(task, 0, task.first + r, at.order)
+    if columns.varying:
+        regroup(task, at.order, at.XT, at.begin, at.hi[0], at.lo[0])
+    for i in range(len(task.pool)):
+        models.weight[i] = 1.0
+    at.counts[:] = 0.0
+    last = task.sizes[len(task.sizes) - 1]
+    take_rows(task, at.order, 0, last, models)
+    done = 0
+    for i in range(len(task.sizes)):
+        n = task.sizes[i]
+        for k in range(done, n):
+            at.counts[task.y[at.order[k]]] += 1.0
+        done = n
+        fitted_classes(at)
+        _fit_fresh(kind, models, start, at, n)
+        if columns.varying:
+            for c in range(task.classes):
+                at.lo[0, c] = at.begin[c] + np.int64(at.counts[c])
+            decide_own(models, at)
+        else:
+            decide_all(models, columns, at)
+        _show(at, decisions, i, r)
+        if columns.varying:
+            score_own_sets(at, out[i, r])
+        else:
+            score_constant_sets(columns, at, out[i, r])
 
 
 @kernel(borrow=True)
@@ -231,13 +155,11 @@ def linear_block(kind, task, columns, unit, unit_root, price, out, decisions):
     at = desk(task, columns, task.X.shape[1])
     models = models_of(task, unit, unit_root)
     set_price(kind, models, price)
-    known = np.zeros(task.classes, np.int64)
     start = np.zeros(models.theta.shape)
-    if task.sampling != ADDITIVE:
-        _fit_pool(kind, task, models, start, at)
+    _fit_pool(kind, task, models, start, at)
     for r in range(task.stop - task.first):
         if task.sampling == ADDITIVE:
-            _additive_repetition(kind, task, columns, r, models, known, at, out, decisions)
+            _additive_repetition(kind, task, columns, r, models, start, at, out, decisions)
         else:
             _fresh_repetition(kind, task, columns, r, models, start, at, out, decisions)
     return models.count

@@ -2,9 +2,10 @@
 
 Minimises ``C * sum of w_r * max(0, 1 - t_r z_r)**2 + 1/2 theta' P theta``. Rows within the margin
 are active; for a given set of them the objective is quadratic, so its minimum is one linear system
-away. Second moments of the active rows are carried from step to step and from size to size: a row
-that turns active or passive costs one outer product, and no step needs a pass for the gradient.
-Scores are carried as well, so a row that joins outside of the margin costs its own score alone.
+away. Second moments of the active rows are carried from step to step and along a path of prices: a
+row that turns active or passive costs one outer product, and no step needs a pass for the gradient.
+What rounding has left in the moments, a last solve for the gradient that the rows themselves have
+takes away.
 """
 
 from __future__ import annotations
@@ -34,14 +35,12 @@ FRESH = 512
 # With a smaller pivot the moments have lost too many digits: the rows themselves make up for them.
 REFINED = 1e-6
 
-#: What is known of each class, along rows that only grow. Of the rows whose optimum it is: `known`
+#: What is known of each class, along a path of prices. Of the rows whose optimum it is: `known`
 #: (K,), how many they are, 0 if that is not known; `z` (K, rows), their scores; `loss` (K,) without
-#: its price, and `price` (K,). Of the rows that are `active` (K, rows), 0 or 1: `moments`
-#: (K, p, p), their sum of w x x' (lower triangle), `targets` (K, p), that of w t x; and `age` (K,),
-#: how many outer products ago they were summed afresh.
-Carried = namedtuple(
-    "Carried", ["known", "z", "loss", "price", "active", "moments", "targets", "age"]
-)
+#: its price. Of the rows that are `active` (K, rows), 0 or 1: `moments` (K, p, p), their sum of
+#: w x x' (lower triangle), `targets` (K, p), that of w t x; and `age` (K,), how many outer products
+#: ago they were summed afresh.
+Carried = namedtuple("Carried", ["known", "z", "loss", "active", "moments", "targets", "age"])
 
 
 @kernel(glue=True)
@@ -50,7 +49,6 @@ def carried(classes, p, rows):
     return Carried(
         np.zeros(classes, np.int64),
         np.empty((classes, rows)),
-        np.zeros(classes),
         np.zeros(classes),
         np.zeros((classes, rows)),
         np.zeros((classes, p, p)),
@@ -213,7 +211,7 @@ def _go_less_far(problem, theta, step, squared, objective, z, along, goal):
 
 
 @kernel(borrow=True)
-def finite_newton(problem, theta, carried, c, scratch, count):
+def finite_newton(problem, theta, exact, carried, c, scratch, count):
     """Go from `theta` to the optimum.
 
     Parameters
@@ -222,6 +220,8 @@ def finite_newton(problem, theta, carried, c, scratch, count):
         A `Problem`; its penalty is positive definite.
     theta
         Start, and on return the optimum; where something is known of the class, its last optimum.
+    exact
+        Whether what rounding left in carried moments is to be taken away in the end.
     carried, c
         What is known of all classes, and which of them this is.
     scratch
@@ -247,9 +247,6 @@ def finite_newton(problem, theta, carried, c, scratch, count):
     first = carried.known[c]
     linear_scores(XT, first, n, theta, z)
     loss, changed = _hinge(first, n, sign, weight, z, active, within)
-    if first > 0 and changed == 0.0 and carried.price[c] == problem.price:
-        carried.known[c] = n  # rows that joined are all outside of the margin
-        return True
     if first > 0:
         loss += carried.loss[c]
     copy(active[:first], within)
@@ -262,6 +259,8 @@ def finite_newton(problem, theta, carried, c, scratch, count):
         count[1] += 1
         squared = _solve(problem, theta, carried, c, scratch, goal, step)
         if squared <= TOLERANCE * objective:
+            if exact:
+                _refine(problem, active, scratch.L, scratch.vectors[0], goal, scratch)
             copy(goal, theta)
             return True
         before = objective
@@ -269,14 +268,16 @@ def finite_newton(problem, theta, carried, c, scratch, count):
         loss, changed = _hinge(0, n, sign, weight, along, active, within)
         count[0] += 1
         objective = problem.price * loss + 0.5 * quadratic(problem.P, goal)
-        exact = changed == 0.0  # the minimum of the quadratic, and that is the objective there
-        if exact or squared <= NEAR * before or objective <= before - DECREASE * squared:
+        there = changed == 0.0  # the minimum of the quadratic, and that is the objective there
+        if there or squared <= NEAR * before or objective <= before - DECREASE * squared:
             copy(goal, theta)
             copy(along[:n], z)
-            if exact:
+            if there:
                 carried.known[c] = n
                 carried.loss[c] = loss
-                carried.price[c] = problem.price
+                if exact:
+                    _refine(problem, active, scratch.L, scratch.vectors[0], goal, scratch)
+                    copy(goal, theta)
                 return True
             continue
         if not _go_less_far(problem, theta, step, squared, before, z, along, goal):

@@ -1,4 +1,4 @@
-"""Logistic regression of weighted rows at its exact optimum, by damped or carried Newton steps.
+"""Logistic regression of weighted rows at its exact optimum, by damped Newton steps.
 
 Minimises ``sum of w_r * log loss_r + 1/2 theta' P theta``. The optimum is reached when the squared
 Newton decrement is at most `TOLERANCE` times the objective, and one more step is taken from there.
@@ -11,15 +11,12 @@ from lcdb_builders.kernels.linear.newton import (
     add_weighted_gram,
     cholesky,
     cholesky_solve,
-    copy,
-    invert,
     logistic_pass,
     multiply_lower,
-    multiply_symmetric,
     quadratic,
 )
 
-__all__ = ["TOLERANCE", "carried_newton", "damped_newton"]
+__all__ = ["TOLERANCE", "damped_newton"]
 
 TOLERANCE = 1e-13
 # From 0, a separable problem needs some ln(1 / ridge) steps; rows that saturate cost halvings.
@@ -32,7 +29,7 @@ DECREASE, LEAST_LENGTH = 1e-4, 1e-12
 
 
 @kernel(borrow=True)
-def damped_newton(problem, tolerance, theta, want_inverse, inverse, scratch, count):
+def damped_newton(problem, tolerance, theta, scratch, count):
     """Go from `theta` to the optimum with exact Hessians and a line search.
 
     Parameters
@@ -43,8 +40,6 @@ def damped_newton(problem, tolerance, theta, want_inverse, inverse, scratch, cou
         The squared decrement, as a share of the objective, below which one more step is the last.
     theta
         Start, and on return the optimum.
-    want_inverse, inverse
-        Whether to fill `inverse` with the inverse Hessian at the last point but one.
     scratch
         Workspace.
     count
@@ -87,8 +82,6 @@ def damped_newton(problem, tolerance, theta, want_inverse, inverse, scratch, cou
         if squared <= tolerance * objective:
             for i in range(p):
                 theta[i] -= step[i]
-            if want_inverse:
-                invert(L, scale, inverse, start, step)
             return True
         length = 1.0
         before = objective
@@ -104,86 +97,3 @@ def damped_newton(problem, tolerance, theta, want_inverse, inverse, scratch, cou
             if length < LEAST_LENGTH:
                 return False
     return False
-
-
-@kernel(borrow=True)
-def carried_newton(problem, theta, inverse, step, squared, scratch, count):
-    """Go on from the optimum of almost the same rows, with their inverse Hessian.
-
-    Each step costs a pass without Hessian. Secant updates keep the inverse good.
-
-    Parameters
-    ----------
-    problem, theta, scratch, count
-        As for `damped_newton`.
-    inverse
-        Inverse Hessian, approximately; updated.
-    step, squared
-        The first step, from the new rows' gradients alone, and its squared decrement; `step` is
-        overwritten, and must not be one of the first six vectors of `scratch`.
-
-    Returns
-    -------
-    bool
-        Whether the optimum was reached; if not, `theta` is no worse a start than it was.
-    """
-    p = len(theta)
-    z = scratch.rows[0]
-    slope = scratch.rows[1]
-    curve = scratch.rows[2]
-    gradient = scratch.vectors[0]
-    last = scratch.vectors[1]
-    change = scratch.vectors[2]
-    penalised = scratch.vectors[3]
-    start = scratch.vectors[4]
-    for i in range(p):
-        start[i] = theta[i]
-        theta[i] -= step[i]
-    for turn in range(8):
-        least = logistic_pass(problem, theta, False, z, slope, curve, gradient)
-        count[0] += 1
-        multiply_lower(problem.P, theta, penalised)
-        ridge = 0.0
-        for i in range(p):
-            gradient[i] += penalised[i]
-            ridge += penalised[i] * theta[i]
-        if turn > 0:
-            for i in range(p):
-                change[i] = last[i] - gradient[i]
-            _secant_update(inverse, step, change, scratch.vectors[5])
-        before = squared
-        multiply_symmetric(inverse, gradient, step)
-        squared = 0.0
-        for i in range(p):
-            squared += gradient[i] * step[i]
-            last[i] = gradient[i]
-        enough = TOLERANCE * (least + 0.5 * ridge)
-        ratio = min(1.0, squared / before) if before > 0.0 else 1.0
-        if not squared <= 0.1 * before and not squared <= 0.01 * enough:
-            break
-        for i in range(p):
-            theta[i] -= step[i]
-        if squared <= enough and squared * ratio <= 0.01 * enough:
-            return True
-    copy(start, theta)
-    return False
-
-
-@kernel(glue=True)
-def _secant_update(inverse, step, change, mapped):
-    """BFGS: afterwards the inverse maps ``change`` of gradients to ``step``."""
-    p = len(step)
-    along = 0.0
-    for i in range(p):
-        along += step[i] * change[i]
-    if along > 0.0:
-        multiply_symmetric(inverse, change, mapped)
-        bend = 0.0
-        for i in range(p):
-            bend += mapped[i] * change[i]
-        factor = (1.0 + bend / along) / along
-        for i in range(p):
-            a = factor * step[i] - mapped[i] / along
-            b = step[i] / along
-            for j in range(p):
-                inverse[i, j] += a * step[j] - b * mapped[j]

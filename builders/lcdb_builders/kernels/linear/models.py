@@ -13,7 +13,7 @@ import numpy as np
 from lcdb_builders.kernels.core.elementary import fma
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.linear.hinge import carried, finite_newton, forget
-from lcdb_builders.kernels.linear.logistic import damped_newton
+from lcdb_builders.kernels.linear.logistic import TOLERANCE, damped_newton
 from lcdb_builders.kernels.linear.newton import Problem, scratch
 from lcdb_builders.kernels.linear.qr_fallback import HINGE, LOGISTIC, orthogonal_newton
 from lcdb_builders.kernels.scores.losses import pad
@@ -37,8 +37,8 @@ LREG, LSVC = 0, 1
 #: Models and the training rows in hand. `theta` (K, p), coefficients and intercept; `unit` (p, p)
 #: penalty of size 1 and its root `unit_root`; `price` (1,), of LREG's penalty or of LSVC's loss;
 #: `P` and `root`, the penalty in use. `XT` (d, rows), `sign` (K, rows), `weight` (rows,).
-#: `inverse` (K, p, p) Hessians of LREG, `carried` what LSVC knows of its moments. `count` (4,):
-#: passes over rows, linear systems, models fitted by reflections, and models not found.
+#: `carried` what LSVC knows of its moments. `count` (4,): passes over rows, linear systems, models
+#: fitted by reflections, and models not found.
 Models = namedtuple(
     "Models",
     [
@@ -51,7 +51,6 @@ Models = namedtuple(
         "XT",
         "sign",
         "weight",
-        "inverse",
         "carried",
         "scratch",
         "count",
@@ -75,7 +74,6 @@ def models_of(task, unit, unit_root):
         np.empty((p - 1, rows)),
         np.empty((classes, rows)),
         np.ones(rows),
-        np.empty((classes, p, p)),
         carried(classes, p, rows),
         scratch(p, rows),
         np.zeros(4, np.int64),
@@ -115,7 +113,7 @@ def problem_of(models, c, n):
 
 
 @kernel(borrow=True)
-def fit(kind, tolerance, models, c, n, want_inverse):
+def fit(kind, tolerance, models, c, n):
     """Fit a class to the first n rows in hand.
 
     Parameters
@@ -123,30 +121,24 @@ def fit(kind, tolerance, models, c, n, want_inverse):
     kind
         `LREG` or `LSVC`.
     tolerance
-        Of LREG, see `damped_newton`.
+        Of LREG, see `damped_newton`; LSVC's last digits are worked out at `TOLERANCE` alone.
     models
         Rows, and where to start; its model of class `c` is replaced. What LSVC carries must be of
         the first of these rows.
     c, n
         Class, and number of rows.
-    want_inverse
-        Whether LREG's inverse Hessian of the class is to be filled as well.
 
-    Returns
-    -------
-    bool
-        Whether it was found without reflections: if not, the inverse Hessian means nothing. A model
-        that is not found at all is NaN.
+    A model that is not found at all is NaN.
     """
     theta = models.theta[c]
     problem = problem_of(models, c, n)
     if kind == LREG:
-        inverse = models.inverse[c]
-        found = damped_newton(
-            problem, tolerance, theta, want_inverse, inverse, models.scratch, models.count
-        )
+        found = damped_newton(problem, tolerance, theta, models.scratch, models.count)
     else:
-        found = finite_newton(problem, theta, models.carried, c, models.scratch, models.count)
+        exact = tolerance <= TOLERANCE
+        found = finite_newton(
+            problem, theta, exact, models.carried, c, models.scratch, models.count
+        )
     if not found:
         if kind == LSVC:
             forget(models.carried, c)
@@ -155,7 +147,6 @@ def fit(kind, tolerance, models, c, n, want_inverse):
         if not orthogonal_newton(LOGISTIC if kind == LREG else HINGE, problem, theta):
             theta[:] = np.nan
             models.count[3] += 1
-    return found
 
 
 @kernel(borrow=True)

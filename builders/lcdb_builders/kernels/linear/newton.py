@@ -23,11 +23,9 @@ __all__ = [
     "cholesky",
     "cholesky_solve",
     "copy",
-    "invert",
     "linear_scores",
     "logistic_pass",
     "multiply_lower",
-    "multiply_symmetric",
     "quadratic",
     "scratch",
 ]
@@ -292,17 +290,6 @@ def multiply_lower(H, x, out):
 
 
 @kernel(reorder=True, borrow=True)
-def multiply_symmetric(H, x, out):
-    """Fill ``out`` with H x; all of H is stored."""
-    for i in range(len(x)):
-        row = H[i]
-        total = 0.0
-        for j in range(len(x)):
-            total += row[j] * x[j]
-        out[i] = total
-
-
-@kernel(reorder=True, borrow=True)
 def quadratic(H, x):
     """Return x'Hx from the lower triangle of H."""
     total = 0.0
@@ -364,16 +351,3 @@ def cholesky_solve(L, scale, b, x):
             x[k] -= row[k] * total
     for i in range(p):
         x[i] *= scale[i]
-
-
-@kernel(borrow=True)
-def invert(L, scale, inverse, unit, column):
-    """Fill ``inverse`` with the inverse of what `cholesky` factored; overwrites both vectors."""
-    p = len(column)
-    unit[:] = 0.0
-    for j in range(p):
-        unit[j] = 1.0
-        cholesky_solve(L, scale, unit, column)
-        unit[j] = 0.0
-        for i in range(p):
-            inverse[i, j] = column[i]

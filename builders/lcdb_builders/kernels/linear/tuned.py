@@ -105,7 +105,7 @@ def _follow(kind, tuning, path, c, n):
         if kind == LREG and i > 2:
             _point_on(path.paths, g, step, c, theta)
         set_price(kind, models, tuning.grid[g])
-        fit(kind, PATH_TOLERANCE, models, c, n, False)
+        fit(kind, PATH_TOLERANCE, models, c, n)
         copy(theta, path.paths[g, c])
 
 
@@ -123,7 +123,7 @@ def _start_from_pool(kind, task, tuning, path, at):
     set_price(kind, models, tuning.grid[len(tuning.grid) - 1])
     for c in range(task.classes):
         if at.fitted[c]:
-            fit(kind, TOLERANCE, models, c, len(task.pool), False)
+            fit(kind, TOLERANCE, models, c, len(task.pool))
     path.start[:] = models.theta
 
 
@@ -171,7 +171,7 @@ def _refit(kind, task, columns, tuning, path, at, held, distinct, out):
             if at.fitted[c]:
                 copy(path.paths[g, c], models.theta[c])
                 models.carried.known[c] = 0  # the scores are not this model's
-                fit(kind, TOLERANCE, models, c, len(distinct), False)
+                fit(kind, TOLERANCE, models, c, len(distinct))
         if columns.varying and task.sampling == ADDITIVE:
             for c in range(task.classes):
                 at.lo[0, c] = at.begin[c] + np.int64(at.counts[c])

@@ -224,6 +224,7 @@ def fit_draw(gram, anchors, a, c, tolerance, reach, machines, found, support, by
         found,
         machines.count,
     )
+    machines.fresh[c] = found.size[0]
 
 
 @kernel(borrow=True)

@@ -7,7 +7,8 @@ the free rows and their inverse are kept from one optimum to the next, and a new
 many steps as rows come and go.
 
 The inverse only says where to go, errors follow from the kernel itself: what rounding leaves in the
-inverse costs steps, not digits.
+inverse costs steps, not digits. The last steps make the errors of free rows equal as far as
+rounding allows, so that their decision values, 1 or -1 at the optimum, tie in single precision.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ JITTER = 1e-7
 SNAP = 1e-11
 # Solves that only take what jitter and rounding left, before rows are called dependent.
 MOST_REFINED = 3
+# Solves after the optimum is reached, for the last digits.
+LAST_STEPS = 3
 
 #: Free rows: their places `rows` (F,) in the set, `count` (1,) of them, 0 if the inverse is not
 #: that of the rows between their bounds; `inverse` (F, F) of their kernel, workspace.
@@ -251,6 +254,50 @@ def _place(error, value, beta, bound):
     return found
 
 
+@kernel(borrow=True)
+def _spread(rows, count, error):
+    """Return by how much the errors of free rows differ."""
+    top = -NEVER
+    bottom = NEVER
+    for i in range(count):
+        top = max(top, error[rows[i]])
+        bottom = min(bottom, error[rows[i]])
+    return top - bottom
+
+
+@kernel(borrow=True)
+def _step(K, error, centre, beta, low, high, free, count):
+    """Take one step that would make the errors of free rows equal, as far as bounds allow.
+
+    Returns where the errors would be, whether a bound was in the way, and how many rows are free.
+    """
+    centre = _direction(
+        free.inverse, free.rows, count, error, centre, free.error, free.step, free.sums
+    )
+    blocked = _bounded(free.rows, count, beta, low, high, free.step)
+    add_rows(K, free.rows, free.step, count, error)
+    for i in range(count - 1, -1, -1):
+        r = free.rows[i]
+        if beta[r] == low[r] or beta[r] == high[r]:
+            count = _drop(free.inverse, free.rows, count, i)
+    return centre, blocked, count
+
+
+@kernel(borrow=True)
+def _last_digits(K, error, centre, beta, low, high, free, count):
+    """Step on from the optimum while that makes the errors of free rows more equal."""
+    left = _spread(free.rows, count, error)
+    for _ in range(LAST_STEPS):
+        if count < 2 or left == 0.0:
+            break
+        centre, _, count = _step(K, error, centre, beta, low, high, free, count)
+        before = left
+        left = _spread(free.rows, count, error)
+        if not left <= 0.5 * before:
+            break
+    return count
+
+
 @kernel
 def newton_steps(gram, rows, K, filled, error, beta, low, high, tolerance, free):
     """Go to the optimum from about there; returns by how much the errors disagree in the end.
@@ -280,8 +327,9 @@ def newton_steps(gram, rows, K, filled, error, beta, low, high, tolerance, free)
         top, bottom = _extremes(error, beta, low, high)
         gap = top - bottom
         if gap <= tolerance:
-            free.count[0] = count
-            return gap
+            free.count[0] = _last_digits(K, error, centre, beta, low, high, free, count)
+            top, bottom = _extremes(error, beta, low, high)
+            return top - bottom
         rises = top - centre > centre - bottom
         r = _place(error, top, beta, high) if rises else _place(error, bottom, beta, low)
         if low[r] < beta[r] < high[r]:
@@ -298,15 +346,7 @@ def newton_steps(gram, rows, K, filled, error, beta, low, high, tolerance, free)
             count += 1
         blocked = True
         while blocked:
-            centre = _direction(
-                free.inverse, free.rows, count, error, centre, free.error, free.step, free.sums
-            )
-            blocked = _bounded(free.rows, count, beta, low, high, free.step)
-            add_rows(K, free.rows, free.step, count, error)
-            for i in range(count - 1, -1, -1):
-                r = free.rows[i]
-                if beta[r] == low[r] or beta[r] == high[r]:
-                    count = _drop(free.inverse, free.rows, count, i)
+            centre, blocked, count = _step(K, error, centre, beta, low, high, free, count)
             if count == 0:
                 return gap
     return gap

@@ -176,18 +176,26 @@ def solve_dual(gram, rows, K, filled, error, beta, low, high, tolerance, free):
     total = 0
     spent = 0.0
     share = EAGER
+    tried = False
     batch = 16 + size // 4
     while True:
         gap, steps = _pair_steps(
             gram, rows, K, filled, error, beta, low, high, tolerance, batch, up, down, gain, bits
         )
         total += steps
-        if gap <= tolerance or total >= MOST_STEPS:
+        if total >= MOST_STEPS or (gap <= tolerance and tried):
             return total
         spent += steps * (PAIR_STEP + PER_ROW * size)
         count = 0
         for r in range(size):
             count += low[r] < beta[r] < high[r]
+        if gap <= tolerance:
+            tried = True  # for the last digits
+            if 1 < count < len(free.rows) - 8:
+                gap = newton_steps(gram, rows, K, filled, error, beta, low, high, tolerance, free)
+            if gap <= tolerance:
+                return total
+            continue
         price = MULTIPLICATION * count * (0.7 * count * count + 4.0 * (count + size))
         if spent >= share * price and 1 < count < len(free.rows) - 8:
             gap = newton_steps(gram, rows, K, filled, error, beta, low, high, tolerance, free)
