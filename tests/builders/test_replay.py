@@ -44,7 +44,7 @@ PLAN = {
     | {"RFOR": {"trees": 3}, "ADAB": {"stumps": 5}}
     | {"PRIOR": {"estimator": "estimators.Prior"}}
     | {"TREE": {"estimator": "sklearn.tree.DecisionTreeClassifier"}},
-    "samplings": ["random", "bootstrap"],
+    "samplings": ["additive", "random", "bootstrap"],
     "splits": ["fixed", "varying"],
     "sizes": [1, 10, 40],
     "repetitions": 4,
@@ -188,7 +188,7 @@ def test_tuned_cells_replay(tuned):
     [
         ({"dataset": "irsi"}, LabelError, "Did you mean 'iris'"),
         ({"learner": "LCD"}, LabelError, "Did you mean 'LDC'"),
-        ({"sampling": "additive"}, LabelError, "It holds: random, bootstrap"),
+        ({"sampling": "additve"}, LabelError, "Did you mean 'additive'"),
         ({"tuning": "tuned"}, LabelError, "It holds: default"),
         ({"n": 11}, LabelError, "n = 11 is not a size of .*3 sizes from 1 to 40"),
         ({"repetition": 4}, LabelError, "expected 0 to 3"),

@@ -2,7 +2,8 @@
 
 Looks at snapshots, cubes, manifests and the journal. What is damaged is repaired by the next
 'lcdb build', which recomputes the damaged part and no more. With --recompute random cells of
-complete curves are computed again as well. Exit code 1 if something is not as it should be.
+complete curves are computed again as well; one that cannot be, since its reference estimator finds
+no model, is told apart from one that is wrong. Exit code 1 if something is not as it should be.
 
 A build goes on only with numbers of the same code. After an update that changed kernels but no
 number, --adopt computes some cells of every curve of other code again, and takes the curve over if
@@ -195,9 +196,14 @@ def _print(root: Path, report: Report, cells: list[Replay], skipped: int) -> Non
     if len(report.damage) > repairable:
         print("no build puts right what is NOT RIGHT: do what the line says")
     wrong = [cell for cell in cells if not cell.agrees]
-    for cell in wrong:
-        print(f"WRONG {cell.where}: {cell.verdict}")
+    unchecked = [cell for cell in cells if cell.agrees and cell.unchecked]
+    for what, which in (("WRONG", wrong), ("UNCHECKED", unchecked)):
+        for cell in which:
+            print(f"{what} {cell.where}: {cell.verdict}")
     if cells:
-        print(f"{len(cells) - len(wrong)} of {len(cells)} recomputed cells are as stored")
+        right = len(cells) - len(wrong) - len(unchecked)
+        print(f"{right} of {len(cells)} recomputed cells are as stored")
+    if unchecked:
+        print(f"{len(unchecked)} could not be checked on both sides; nothing says they are wrong")
     if skipped:
         print(f"{skipped} cells were not recomputed: repair the database first")

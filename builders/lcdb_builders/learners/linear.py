@@ -13,7 +13,14 @@ from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning, hold_out_of
 from lcdb_builders.kernels.core.sets import Columns, Task
 from lcdb_builders.kernels.linear import block as kernels
-from lcdb_builders.kernels.linear.coordinates import hinge_root, logistic_root, penalty_of, scaled
+from lcdb_builders.kernels.linear.coordinates import (
+    far,
+    hinge_root,
+    logistic_root,
+    penalty_of,
+    rotated,
+    scaled,
+)
 from lcdb_builders.kernels.linear.tuned import linear_tuned
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.onevsrest import OneVsRestLearner
@@ -21,25 +28,40 @@ from lcdb_builders.learners.onevsrest import OneVsRestLearner
 __all__ = ["LREG", "LSVC"]
 
 
-def _scaled(
-    snapshot: Snapshot, task: Task, columns: Columns
-) -> tuple[Task, Columns, np.ndarray, np.ndarray]:
-    """Return cells and columns with scaled features, and what scaled them."""
-    Z, mean, scale = scaled(snapshot.X)
-    XT = np.ascontiguousarray(Z[columns.rows].T)
-    return task._replace(X=Z), columns._replace(XT=XT), mean, scale
+# Standard deviations of features whose penalty, in units of theirs, double precision can express.
+_SMALLEST, _LARGEST = 1e-150, 1e150
 
 
 class _Linear(OneVsRestLearner):
-    """What both share: features scaled for the kernel, and a penalty that means the same there."""
+    """What both share: features in coordinates that suit a solver, and a penalty for those."""
 
     kind: ClassVar[int]
 
     @abstractmethod
-    def problem(
-        self, params: Mapping[str, Any], mean: np.ndarray, scale: np.ndarray
-    ) -> tuple[np.ndarray, float]:
-        """Return the root of the penalty in scaled coordinates, and the price of the loss."""
+    def coordinates(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return features for the solver, and the root of the penalty of size 1 on their weights.
+
+        The root's last column is for the intercept.
+        """
+
+    def _in_coordinates(
+        self, snapshot: Snapshot, task: Task, columns: Columns
+    ) -> tuple[Task, Columns, np.ndarray]:
+        """Return cells and columns with the solver's features, and the root of the penalty."""
+        self._check_scales(snapshot)
+        features, root = self.coordinates(snapshot.X)
+        XT = np.ascontiguousarray(features[columns.rows].T)
+        return task._replace(X=features), columns._replace(XT=XT), root
+
+    def _check_scales(self, snapshot: Snapshot) -> None:
+        _, _, scale = scaled(snapshot.X)
+        for name, size in zip(snapshot.feature_names, scale, strict=True):
+            if not _SMALLEST <= size <= _LARGEST:
+                msg = (
+                    f"{self.name}: the feature {name!r} has a standard deviation of {size:.3g}; "
+                    f"expected {_SMALLEST:g} to {_LARGEST:g}: give it another unit"
+                )
+                raise ArithmeticError(msg)
 
     def solve(
         self,
@@ -51,8 +73,8 @@ class _Linear(OneVsRestLearner):
         decisions: np.ndarray,
     ) -> int:
         """Fill an untuned block; returns how many fits found no optimum."""
-        task, columns, mean, scale = _scaled(snapshot, task, columns)
-        root, price = self.problem(block.unit.parameters, mean, scale)
+        task, columns, root = self._in_coordinates(snapshot, task, columns)
+        price = block.unit.parameters[self.tuned_parameter]
         count = kernels.linear_block(
             self.kind, task, columns, penalty_of(root), root, price, values, decisions
         )
@@ -68,15 +90,19 @@ class _Linear(OneVsRestLearner):
         tuned: Tuned,
     ) -> int:
         """Fill a tuned block; returns how many fits found no optimum."""
-        task, columns, mean, scale = _scaled(snapshot, task, columns)
-        root, _ = self.problem({self.tuned_parameter: 1.0}, mean, scale)
+        task, columns, root = self._in_coordinates(snapshot, task, columns)
         held = hold_out_of(task, columns, tuning)
         count = linear_tuned(self.kind, task, columns, penalty_of(root), root, tuning, held, tuned)
         return int(count[3])
 
 
 class LREG(_Linear):
-    """Logistic regression."""
+    """Logistic regression.
+
+    Every fit goes from the model of the whole pool by damped Newton steps to where the squared
+    decrement is at most 1e-13 of the objective; the last step is taken from there, and leaves
+    rounding alone.
+    """
 
     name = "LREG"
     kind = kernels.LREG
@@ -91,15 +117,19 @@ class LREG(_Linear):
 
         return reference.LREG(**params)
 
-    def problem(
-        self, params: Mapping[str, Any], mean: np.ndarray, scale: np.ndarray
-    ) -> tuple[np.ndarray, float]:
-        """Return the root of the penalty in scaled coordinates, and 1."""
-        return logistic_root(scale, params["ridge"]), 1.0
+    def coordinates(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return centred and scaled features: the intercept is free to take up any shift."""
+        features, _, scale = scaled(X)
+        return features, logistic_root(scale, 1.0)
 
 
 class LSVC(_Linear):
-    """Linear support vector classifier with squared hinge loss."""
+    """Linear support vector classifier with squared hinge loss.
+
+    Every fit goes from the model of the whole pool by finite Newton steps to where the rows within
+    the margin stay the same; the last step solves for what their gradient, summed over the rows
+    themselves, has left.
+    """
 
     name = "LSVC"
     kind = kernels.LSVC
@@ -114,8 +144,9 @@ class LSVC(_Linear):
 
         return reference.LSVC(**params)
 
-    def problem(
-        self, params: Mapping[str, Any], mean: np.ndarray, scale: np.ndarray
-    ) -> tuple[np.ndarray, float]:
-        """Return the root of the penalty in scaled coordinates, and C."""
-        return hinge_root(mean, scale), params["C"]
+    def coordinates(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return scaled features, rotated where they are far from 0: the intercept is not free."""
+        features, mean, scale = scaled(X)
+        if far(mean, scale):
+            return rotated(features, mean, scale)
+        return features, hinge_root(mean, scale)

@@ -58,20 +58,30 @@ class _Linear(OneVsRest):
     def _penalty(self, features: int) -> np.ndarray:
         """Return the penalty of each weight, and of the intercept in the last place."""
 
-    def _centre(self, X: np.ndarray) -> np.ndarray:
-        """Return what to take from the features: 0 where that would change the optimum."""
-        return np.zeros(X.shape[1])
+    def _design(self, gaps: np.ndarray) -> np.ndarray:
+        """Return the columns that are weighted, from features less their means."""
+        return np.hstack([gaps, np.ones((len(gaps), 1))])
+
+    def _weights(self, solutions: np.ndarray) -> np.ndarray:
+        """Return weights of features less their means, the intercept last, from those of columns.
+
+        One row for each binary problem.
+        """
+        return solutions
 
     def _fit_binary(self, X: np.ndarray, signs: list[np.ndarray], weight: np.ndarray) -> None:
-        self.centre_ = self._centre(X)
+        # Relative to the first row: a mean of large numbers is rounded.
+        self.centre_ = X[0] + (X - X[0]).mean(axis=0)
+        design = self._design(X - self.centre_)
         # In units of their own, features of 1e-3 and of 1e5 leave no digits for the optimum.
-        spread = np.sqrt(np.square(X - self.centre_).mean(axis=0))
-        scale = np.append(np.where(spread > 0, spread, 1.0), 1.0)
-        design = np.hstack([X - self.centre_, np.ones((len(X), 1))]) / scale
+        spread = np.sqrt(np.square(design).mean(axis=0))
+        scale = np.where(spread > 0, spread, 1.0)
         penalty = self._penalty(X.shape[1]) / np.square(scale)
-        solutions = np.array([self._minimise(design, sign, weight, penalty) for sign in signs])
-        solutions /= scale
-        self.coef_, self.intercept_ = solutions[:, :-1], solutions[:, -1]
+        solutions = np.array(
+            [self._minimise(design / scale, sign, weight, penalty) for sign in signs]
+        )
+        weights = self._weights(solutions / scale)
+        self.coef_, self.intercept_ = weights[:, :-1], weights[:, -1]
 
     def _decide(self, X: np.ndarray) -> np.ndarray:
         return weighted_sum_of_features(X - self.centre_, self.coef_.T) + self.intercept_
@@ -125,8 +135,8 @@ class _Linear(OneVsRest):
 class LREG(_Linear):
     """Logistic regression, one class against the rest.
 
-    Minimises Σ log loss + ½ λ ‖w‖²; the intercept is free. The floor λ makes the optimum unique on
-    separable data.
+    Minimises Σ log loss + ½ λ ‖w‖²; the intercept is free to take up any shift of the features.
+    The floor λ makes the optimum unique on separable data.
 
     Parameters
     ----------
@@ -150,10 +160,6 @@ class LREG(_Linear):
     def _penalty(self, features: int) -> np.ndarray:
         return np.append(np.full(features, float(self.ridge)), 0.0)
 
-    def _centre(self, X: np.ndarray) -> np.ndarray:
-        # The intercept is free to take up any shift.
-        return X[0] + (X - X[0]).mean(axis=0)
-
     def _loss(self, margin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         power = np.exp(-np.abs(margin))
         loss = np.log1p(power) - np.minimum(margin, 0)
@@ -165,6 +171,9 @@ class LSVC(_Linear):
     """Linear support vector classifier with squared hinge loss, one class against the rest.
 
     Minimises ½ ‖(w, b)‖² + C Σ max(0, 1 - margin)², as scikit-learn's `LinearSVC(dual=False)`.
+    The intercept is penalised as well, so features cannot simply be centred. But (x, 1) can be
+    turned so that its mean is along the last axis: (w, b), turned alike, is as long as before, and
+    the other columns are of the size of deviations from the mean.
 
     Parameters
     ----------
@@ -183,6 +192,31 @@ class LSVC(_Linear):
 
     def _check_parameters(self) -> None:
         require(self, "C", 1e-12)
+
+    def _design(self, gaps: np.ndarray) -> np.ndarray:
+        mean = np.append(self.centre_, 1.0)
+        unit = np.abs(mean).max()
+        self._length = unit * np.sqrt(np.square(mean / unit).sum())
+        self._mirror = mean / self._length
+        self._mirror[-1] += 1.0
+        columns = self._turned(np.hstack([gaps, np.zeros((len(gaps), 1))]))
+        columns[:, -1] += self._length
+        return columns
+
+    def _turned(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows turned so that the mean of (x, 1) comes to lie along the last axis."""
+        along = rows @ self._mirror / self._mirror[-1]
+        turned = rows - along[:, None] * self._mirror
+        turned[:, -1] *= -1.0
+        return turned
+
+    def _weights(self, solutions: np.ndarray) -> np.ndarray:
+        at_mean = solutions[:, -1] * self._length
+        back = solutions.copy()
+        back[:, -1] *= -1.0
+        weights = back - (back @ self._mirror / self._mirror[-1])[:, None] * self._mirror
+        weights[:, -1] = at_mean
+        return weights
 
     def _penalty(self, features: int) -> np.ndarray:
         return np.ones(features + 1)

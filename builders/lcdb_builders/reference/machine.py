@@ -7,20 +7,63 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["dataset_gamma", "kkt_tolerance"]
+__all__ = ["check_kernel", "dataset_gamma", "kkt_tolerance"]
+
+# Of gamma: squared distances of rows must be numbers of full precision.
+_SMALLEST, _LARGEST = 1e-301, 1e301
+# Below, the kernel has fewer than six digits of what tells rows apart.
+_LEAST_SPREAD = 1e-10
 
 
 def dataset_gamma(X: np.ndarray, weight: np.ndarray | None = None) -> float:
     """Return 1 / (d · variance of all entries of X), or 1 if they are all equal.
+
+    Raises
+    ------
+    ArithmeticError
+        Double precision cannot express it.
 
     Examples
     --------
     >>> dataset_gamma(np.array([[0.0, 2.0], [2.0, 0.0]]))
     0.5
     """
-    mean = np.average(X.mean(axis=1), weights=weight)
-    variance = float(np.average(np.square(X - mean).mean(axis=1), weights=weight))
-    return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+    power = int(np.frexp(np.abs(X).max())[1])
+    # In units that squares allow, and relative to an entry: large numbers' mean is rounded.
+    gaps = np.ldexp(X, -power) - np.ldexp(X[0, 0], -power)
+    mean = np.average(gaps.mean(axis=1), weights=weight)
+    variance = float(np.average(np.square(gaps - mean).mean(axis=1), weights=weight))
+    if variance == 0:
+        return 1.0
+    with np.errstate(over="ignore", under="ignore"):
+        gamma = float(np.ldexp(1 / (X.shape[1] * variance), -2 * power))
+    if not _SMALLEST <= gamma <= _LARGEST:
+        size = np.ldexp(np.sqrt(variance), power)
+        msg = (
+            f"the standard deviation of all entries is {size:.3g}, whose square double precision "
+            "cannot express; expected 1e-150 to 1e150: give the features another unit"
+        )
+        raise ArithmeticError(msg)
+    return gamma
+
+
+def check_kernel(X: np.ndarray, gamma: float) -> None:
+    """Raise ArithmeticError if the kernel of different rows differs from 1 by rounding.
+
+    Examples
+    --------
+    >>> check_kernel(np.array([[0.0, 1e9], [1.0, 1e9]]), 1e-18)
+    Traceback (most recent call last):
+    ArithmeticError: gamma is 1e-18, so that no two rows have a kernel below 1 - 1e-18, which ...
+    """
+    spread = gamma * float(np.square(np.ptp(X, axis=0)).sum())
+    if 0 < spread < _LEAST_SPREAD:
+        msg = (
+            f"gamma is {gamma:.3g}, so that no two rows have a kernel below 1 - {spread:.1g}, "
+            "which rounding hides: gamma is set by the variance of all entries, and features that "
+            "are far apart leave none for their rows; take their means from them, or scale them"
+        )
+        raise ArithmeticError(msg)
 
 
 def kkt_tolerance(C: float) -> float:

@@ -1,8 +1,9 @@
 """One cell again, alone: its rows, its fitted reference estimator, its scores beside the stored.
 
 A cell is computed twice: as the build computed it, through `Learner.block` on a block of one cell,
-which must give the stored bits, and with the reference estimator, which must agree to the learner's
-tolerance.
+which must give the stored bits (a cell does not depend on those that it was computed with), and
+with the reference estimator, which must agree to the learner's tolerance. Where one of them fails,
+the replay says why.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from lcdb.database import Database, Key
-from lcdb.errors import DatasetError, LabelError, NotBuiltError, NotFoundError
+from lcdb.errors import DatasetError, LabelError, LCDBError, NotBuiltError, NotFoundError
 from lcdb.schema import METRICS, STATUSES, UNIT_DIMS
 from lcdb.selection import positions
 from lcdb_builders.domain import snapshot as snapshots
@@ -197,6 +198,10 @@ class _Replayer:
         snapshot = self.snapshot(key, unit)
         draws = unit.draws(snapshot.rows)
         rows, test = training_rows(draws, n, repetition), draws.test(n, repetition)
+        models: dict[str, Any] = {}
+        answers: dict[str, Answers] = {}
+        recomputed: dict[str, Any] = {}
+        reference_failure = path_failure = ""
         try:
             models = _models(learner, snapshot, unit, rows, n, repetition)
             answers = {
@@ -204,9 +209,15 @@ class _Replayer:
             }
         except LostCellError:
             models, answers = {}, {}  # as in the build: a cell without a value
+        except (LCDBError, ArithmeticError, ValueError) as error:
+            reference_failure = str(error)
         block = Block(unit, (n,), repetition, repetition + 1)
-        scores = learner.block(snapshot, block, (unit.split,))[unit.split]
-        recomputed = {name: values[0, 0] for name, values in scores.items()}
+        try:
+            scores = learner.block(snapshot, block, (unit.split,))[unit.split]
+            recomputed = {name: values[0, 0] for name, values in scores.items()}
+        except (LCDBError, ArithmeticError, ValueError) as error:
+            path_failure = str(error)
+        names = list(recomputed) or list(SCORES)
         return Replay(
             unit=unit,
             n=n,
@@ -215,11 +226,13 @@ class _Replayer:
             test_rows=test,
             snapshot=snapshot,
             estimators=models,
-            reference=_reference(answers),
+            reference={} if reference_failure else _reference(answers),
             recomputed=recomputed,
-            stored=self._stored(key, unit, list(recomputed), n, repetition),
-            tolerance=_tolerances(unit, answers),
+            stored=self._stored(key, unit, names, n, repetition),
+            tolerance={} if reference_failure else _tolerances(unit, answers),
             expects_same_bits=self._expects_same_bits(unit, learner),
+            path_failure=path_failure,
+            reference_failure=reference_failure,
         )
 
     def _check_place(self, key: Key, unit: Unit, n: int, repetition: int) -> None:

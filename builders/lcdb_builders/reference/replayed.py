@@ -45,6 +45,8 @@ class Replay:
         By how much reference and stored scores may differ.
     expects_same_bits
         Whether the stored numbers come from this implementation, on this type of machine.
+    path_failure, reference_failure
+        Why the unit's own path, or the reference estimator, gave no scores; empty where it did.
     """
 
     unit: Unit
@@ -59,15 +61,22 @@ class Replay:
     stored: Mapping[str, Any]
     tolerance: Mapping[str, float]
     expects_same_bits: bool
+    path_failure: str = ""
+    reference_failure: str = ""
 
     @property
     def estimator(self) -> Any:
-        """The fitted reference estimator (of a tuned curve: the one chosen for accuracy)."""
-        return self.estimators["accuracy"]
+        """The fitted reference estimator (of a tuned curve: the one chosen for accuracy).
+
+        None where it could not be fitted.
+        """
+        return self.estimators.get("accuracy")
 
     @cached_property
     def same_bits(self) -> bool:
         """Whether the unit's own path gives every stored number bit for bit."""
+        if self.path_failure:
+            return False
         pairs = [(self.stored[name], value) for name, value in self.recomputed.items()]
         return all(np.array_equal(one, other, equal_nan=True) for one, other in pairs)
 
@@ -82,8 +91,15 @@ class Replay:
 
     @property
     def agrees(self) -> bool:
-        """Whether the stored numbers are right: bits where they must be equal, and tolerance."""
-        return (self.same_bits or not self.expects_same_bits) and not self.beyond_tolerance
+        """Whether nothing that was computed again says that the stored numbers are wrong."""
+        different = self.expects_same_bits and not self.same_bits and not self.path_failure
+        return not different and not self.beyond_tolerance
+
+    @property
+    def unchecked(self) -> bool:
+        """Whether numbers are stored that could not be held against both sides."""
+        empty = all(np.isnan(float(self.stored[name])) for name in METRICS)
+        return bool(self.path_failure or self.reference_failure) and not empty
 
     @property
     def where(self) -> str:
@@ -94,7 +110,9 @@ class Replay:
     @property
     def verdict(self) -> str:
         """What the comparison says, in one line."""
-        if self.same_bits:
+        if self.path_failure:
+            bits = f"failed ({self.path_failure})"
+        elif self.same_bits:
             bits = "bit-equal"
         elif self.expects_same_bits:
             bits = "NOT bit-equal"
@@ -102,6 +120,8 @@ class Replay:
             bits = "not bit-equal (computed by another version or machine)"
         beyond = self.beyond_tolerance
         told = f"NOT within tolerance in {', '.join(beyond)}" if beyond else "within tolerance"
+        if self.reference_failure:
+            told = f"failed ({self.reference_failure})"
         return f"the unit's own path: {bits}; the reference estimator: {told}"
 
     def as_json(self) -> dict[str, Any]:
@@ -119,6 +139,9 @@ class Replay:
             "same_bits": self.same_bits,
             "expects_same_bits": self.expects_same_bits,
             "agrees": self.agrees,
+            "unchecked": self.unchecked,
+            "path_failure": self.path_failure,
+            "reference_failure": self.reference_failure,
         }
 
     def __repr__(self) -> str:
@@ -129,9 +152,10 @@ class Replay:
             f"  {'':<14}{'stored':>13}{'recomputed':>13}{'reference':>13}{'allowed':>10}",
         ]
         for name in SCORES:
-            stored, again = float(self.stored[name]), float(self.recomputed[name])
-            values = f"{stored:13.7g}{again:13.7g}{self.reference[name]:13.7g}"
-            lines.append(f"  {name:<14}{values}{self.tolerance[name]:10.1e}")
+            columns = (self.stored, self.recomputed, self.reference)
+            values = "".join(_column(scores.get(name)) for scores in columns)
+            allowed = f"{self.tolerance[name]:10.1e}" if name in self.tolerance else ""
+            lines.append(f"  {name:<14}{values}{allowed}".rstrip())
         return "\n".join([*lines, f"  {self.verdict}"])
 
 
@@ -139,6 +163,10 @@ def _within(stored: float, right: float, tolerance: float) -> bool:
     if np.isnan(stored) or np.isnan(right):
         return bool(np.isnan(stored) and np.isnan(right))
     return abs(stored - right) <= tolerance
+
+
+def _column(value: Any) -> str:
+    return f"{'-':>13}" if value is None else f"{float(value):13.7g}"
 
 
 def _plain(value: Any) -> float | int | None:

@@ -4,34 +4,58 @@ Features in units of their own (1e-3 here, 1e5 there, years around 2000) make He
 precision cannot factor. Scores are ``w'x + b = (s w)'((x - m) / s) + (b + w'm)``, so the model that
 a penalty on ``(w, b)`` defines is the one that another penalty defines in scaled coordinates. All
 rows of the dataset set the constants; they change the arithmetic, not the model.
+
+A penalty on the intercept ties it to the weights of features that are far from 0, by numbers that
+double precision cannot add up where features are timestamps or ids. There ``(x, 1)`` is rotated, so
+that its mean has one coordinate alone: rotations leave ``|(w, b)|`` what it is, and the rotated
+features are as small as their spread.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["hinge_root", "logistic_root", "penalty_of", "scaled"]
+__all__ = ["far", "hinge_root", "logistic_root", "penalty_of", "rotated", "scaled"]
+
+# From so many standard deviations on, features are far from 0.
+FAR = 1e3
+# What stands for "no intercept beside the rotated features": 1 over the square of it is its share.
+HELD = 1e15
+
+
+def _exponents(X: np.ndarray) -> np.ndarray:
+    """Return by feature the power of two that its largest value is below."""
+    return np.frexp(np.abs(X).max(axis=0))[1]
 
 
 def scaled(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return features of mean 0 and standard deviation 1, and the constants that made them.
 
-    Constant features become exactly 0.
+    Constant features become exactly 0. Values are first brought near 1 by powers of two, which
+    changes no digit, so that no square is too large or too small.
 
     Examples
     --------
     >>> Z, mean, scale = scaled(np.array([[1.0, 7.0], [3.0, 7.0]]))
     >>> Z.tolist(), mean.tolist(), scale.tolist()
     ([[-1.0, 0.0], [1.0, 0.0]], [2.0, 7.0], [1.0, 1.0])
+    >>> scaled(np.array([[1e300], [3e300]]))[0].tolist()
+    [[-1.0], [1.0]]
     """
+    power = _exponents(X)
     # Relative to the first row: a mean of large equal numbers need not equal them.
-    gap = X - X[0]
+    first = np.ldexp(X[0], -power)
+    gap = np.ldexp(X, -power) - first
+    spread = _exponents(gap)
+    gap = np.ldexp(gap, -spread)
     offset = gap.mean(axis=0)
     scale = gap.std(axis=0)
     constant = np.ptp(X, axis=0) == 0
     scale[constant | (scale == 0)] = 1.0
     offset[constant] = 0.0
-    return np.ascontiguousarray((gap - offset) / scale), X[0] + offset, scale
+    Z = np.ascontiguousarray((gap - offset) / scale)
+    mean = np.ldexp(first + np.ldexp(offset, spread), power)
+    return Z, mean, np.where(constant, 1.0, np.ldexp(scale, spread + power))
 
 
 def logistic_root(scale: np.ndarray, ridge: float) -> np.ndarray:
@@ -56,6 +80,54 @@ def hinge_root(mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
     root = np.diag(np.append(1 / scale, 1.0))
     root[-1, :-1] = -mean / scale
     return root
+
+
+def far(mean: np.ndarray, scale: np.ndarray) -> bool:
+    """Return whether a feature that varies is far from 0, in its standard deviations.
+
+    Examples
+    --------
+    >>> far(np.array([1e8, 0.0]), np.array([1.0, 1.0])), far(np.array([5.0]), np.array([2.0]))
+    (True, False)
+    """
+    return bool((np.abs(mean) > FAR * scale).any())
+
+
+def rotated(Z: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``(x, 1)``, rotated and scaled, as features, and the root of the penalty on them.
+
+    The rotation is the reflection that takes the mean of ``(x, 1)`` to the last axis. There the
+    features are their mean plus what is rotated of ``(x - m, 0)``; in the others, that alone.
+
+    Examples
+    --------
+    >>> X = np.array([[1e8 - 1.0], [1e8 + 1.0]])
+    >>> features, root = rotated(*scaled(X))
+    >>> features.round(3).tolist()
+    [[-1.0, 1.0], [1.0, 1.0]]
+    >>> bool(abs(root[0, 0] * 1e-8 - 1) < 1e-6), bool(abs(root[1, 1] * 1e8 - 1) < 1e-6)
+    (True, True)
+    """
+    unit = max(1.0, float(np.abs(mean).max()))
+    length = unit * float(np.sqrt(np.square(mean / unit).sum() + (1 / unit) ** 2))
+    towards = np.append(mean / length, 1 / length)  # the mean of (x, 1), of length 1
+    mirror = towards.copy()
+    mirror[-1] += 1.0  # 1 / length is positive: nothing cancels
+    gaps = np.hstack([Z * (scale / unit), np.zeros((len(Z), 1))])  # in units that squares allow
+    turned = gaps - np.outer(gaps @ (mirror / (1 + towards[-1])), mirror)
+    size = np.append(_size(turned[:, :-1]) * unit, length)
+    features = np.hstack(
+        [turned[:, :-1] * unit / size[:-1], 1.0 - turned[:, -1:] * (unit / length)]
+    )
+    root = np.diag(np.append(1 / size, HELD))
+    return np.ascontiguousarray(features), root
+
+
+def _size(columns: np.ndarray) -> np.ndarray:
+    """Return the root mean square of columns, 1 for those of zeros."""
+    power = _exponents(columns)
+    size = np.sqrt(np.square(np.ldexp(columns, -power)).mean(axis=0))
+    return np.where(size > 0, np.ldexp(size, power), 1.0)
 
 
 def penalty_of(root: np.ndarray) -> np.ndarray:
