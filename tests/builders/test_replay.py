@@ -16,6 +16,7 @@ from lcdb_builders.learners import registry
 from lcdb_builders.learners.gaussian import LDC
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
+from lcdb_builders.reference import linear as reference_linear
 from lcdb_builders.reference.agreement import allowed
 from lcdb_builders.reference.block import draws_block
 from lcdb_builders.reference.cell import Answers
@@ -25,6 +26,7 @@ from lcdb_builders.storage.blocks import Blocks
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.layout import Lengths
 from lcdb_builders.storage.pack import pack
+from problems_tied import tied
 
 import lcdb
 from lcdb.cli import main
@@ -292,3 +294,70 @@ def test_without_near_ties_labels_and_order_must_agree():
     assert limits["auc"] == exact["auc"] <= 2.0**-23
     assert limits["n_clipped"] == 0
     assert limits["cross_entropy"] < 1e-6
+
+
+# -- cells that cannot be computed again ----------------------------------------------------------
+
+
+def no_optimum(*arguments):
+    raise ArithmeticError("no optimum here")
+
+
+def test_a_reference_that_fails_is_told_and_the_next_cell_is_computed(
+    database, monkeypatch, capsys
+):
+    monkeypatch.setattr(reference_linear.LREG, "_minimise", no_optimum)
+    cell = replay(database, 61, "LREG", "additive", "fixed", 40, 1)
+    assert cell.same_bits and cell.agrees and cell.unchecked
+    assert cell.estimator is None
+    assert "no optimum here" in cell.verdict and "no optimum here" in repr(cell)
+    assert json.loads(json.dumps(cell.as_json()))["unchecked"]
+    recomputed = list(recompute_cells(database, 40, seed=1, allow_import=True))
+    failed = sum(cell.unchecked for cell in recomputed)
+    assert 0 < failed < 40 and all(cell.agrees for cell in recomputed)
+    verify = ["verify", str(database), "--recompute", "40", "--seed", "1", "--allow-import"]
+    assert main([*verify, "--quiet"]) == 0
+    told = capsys.readouterr().out
+    assert "WRONG" not in told and told.count("UNCHECKED 61/LREG/") == failed
+    assert f"{40 - failed} of 40 recomputed cells are as stored" in told
+    assert f"{failed} could not be checked on both sides" in told
+    place = ["61", "LREG", "-n", "40", "--split", "fixed"]
+    assert main(["replay", str(database), *place]) == 1
+
+
+def test_a_path_that_fails_is_told(database, monkeypatch):
+    monkeypatch.setattr(LDC, "block", no_optimum)
+    cell = replay(database, 61, "LDC", "random", "fixed", 40, 1)
+    assert not cell.same_bits and cell.agrees and cell.unchecked
+    assert "own path: failed (no optimum here); the reference estimator: within" in cell.verdict
+    assert "brier" in repr(cell)
+
+
+def test_wrong_numbers_are_wrong_whatever_the_reference_says(tmp_path, monkeypatch):
+    broken = build(tmp_path / "db", {**PLAN, "learners": ["LREG"], "splits": ["fixed"]})
+    with h5py.File(broken / "cubes" / "61.nc", "r+") as file:
+        values = file["brier"][...]
+        values[0, :, 0, 0, 39, 1] += 1e-5
+        file["brier"][...] = values
+    monkeypatch.setattr(reference_linear.LREG, "_minimise", no_optimum)
+    cell = replay(broken, 61, "LREG", "random", "fixed", 40, 1)
+    assert cell.expects_same_bits and not cell.agrees
+
+
+def test_additive_cells_of_few_distinct_rows_replay_alone(tmp_path):
+    """A block holds all sizes; a replay computes one."""
+    X, y = tied("few rows", 1, 120)
+    names = tuple("abcdef"[: X.shape[1]])
+    own = changed(bundled("61"), id="mine", X=X, y=y, feature_names=names)
+    content = {
+        "datasets": [{"id": "mine", "file": "mine.csv", "target": "y"}],
+        "learners": ["LREG", "LSVC", "GSVC"],
+        "samplings": ["additive"],
+        "splits": ["fixed", "varying"],
+        "sizes": "all",
+        "repetitions": 4,
+    }
+    root = build(tmp_path / "db", content, own)
+    for cell in recompute_cells(root, counts(30, 1000), seed=2):
+        assert cell.expects_same_bits
+        assert cell.agrees, cell

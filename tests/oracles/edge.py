@@ -24,13 +24,17 @@ def solve(matrix, right):
     return found
 
 
+def exact(value):
+    return Fraction(float(value))
+
+
 def squared_hinge(X, sign, C, test):
     """Decision values of the minimum of |(w, b)|² / 2 + C sum of squared hinges, as fractions.
 
     Newton steps from one set of rows within the margin to the next, shortened where a set has been
     seen before.
     """
-    rows = [[Fraction(float(v)) for v in row] + [Fraction(1)] for row in X]
+    rows = [[*map(exact, row), Fraction(1)] for row in X]
     signs = [Fraction(int(s)) for s in sign]
     price, size = 2 * Fraction(C), len(rows[0])
     margin = [Fraction(0)] * len(rows)
@@ -49,7 +53,7 @@ def squared_hinge(X, sign, C, test):
         there = [sum(a * b for a, b in zip(row, goal, strict=True)) for row in rows]
         if active == [r for r in range(len(rows)) if signs[r] * there[r] < 1]:
             return [
-                float(sum(Fraction(float(v)) * w for v, w in zip(row, goal, strict=False)) + goal[-1])
+                float(sum(a * b for a, b in zip([*map(exact, row), 1], goal, strict=True)))
                 for row in test
             ]
         length = length / 2 if tuple(active) in seen else length

@@ -29,7 +29,7 @@ __all__ = ["LREG", "LSVC"]
 
 
 # Standard deviations of features whose penalty, in units of theirs, double precision can express.
-_SMALLEST, _LARGEST = 1e-150, 1e150
+_SMALLEST, _LARGEST = 1e-151, 1e151
 
 
 class _Linear(OneVsRestLearner):

@@ -16,13 +16,18 @@ from lcdb_builders.reference.onevsrest import OneVsRest
 
 __all__ = ["LREG", "LSVC"]
 
-MOST_STEPS = 500
+MOST_STEPS = 1000
 # The squared Newton decrement, as a share of the objective, below which one more step is the last.
 GAIN_LEFT = 1e-13
 SUFFICIENT_DECREASE = 1e-4
 # Below the first share of the objective a full step is good, though the objective is too coarse to
 # tell: it may differ by the second.
 NEAR, SAME = 1e-8, 1e-11
+# So little of a column that the others do not explain is rounding.
+LEAST_REST = 1e-14
+# Penalties of LSVC below this, where columns have size 1, are raised to it: they all lead to the
+# shortest solution among those that rows allow, and smaller ones are lost among rounding errors.
+LEAST_PENALTY = 1e-18
 
 
 def _newton_step(
@@ -39,9 +44,9 @@ def _newton_step(
     scale[scale == 0] = 1.0
     # LAPACK itself: its wrappers check and copy for longer than it takes to solve.
     factor = dgeqrf(stacked / scale)[0][: len(scale)]  # in its upper triangle
-    half, singular = dtrtrs(factor, gradient / scale, trans=1)
-    if singular:
-        msg = "the curvature vanishes; expected a larger ridge"
+    half, _ = dtrtrs(factor, gradient / scale, trans=1)
+    if not np.abs(factor.diagonal()).min() > LEAST_REST:
+        msg = "the curvature vanishes in a direction; expected a larger penalty, or other units"
         raise ArithmeticError(msg)
     step, _ = dtrtrs(factor, half)
     return -step / scale, float(half @ half)
@@ -69,6 +74,10 @@ class _Linear(OneVsRest):
         """
         return solutions
 
+    def _floored(self, penalty: np.ndarray) -> np.ndarray:
+        """Return the penalty of columns of size 1, where it is too small to be seen as another."""
+        return penalty
+
     def _fit_binary(self, X: np.ndarray, signs: list[np.ndarray], weight: np.ndarray) -> None:
         # Relative to the first row: a mean of large numbers is rounded.
         self.centre_ = X[0] + (X - X[0]).mean(axis=0)
@@ -76,7 +85,7 @@ class _Linear(OneVsRest):
         # In units of their own, features of 1e-3 and of 1e5 leave no digits for the optimum.
         spread = np.sqrt(np.square(design).mean(axis=0))
         scale = np.where(spread > 0, spread, 1.0)
-        penalty = self._penalty(X.shape[1]) / np.square(scale)
+        penalty = self._floored(self._penalty(X.shape[1]) / np.square(scale))
         solutions = np.array(
             [self._minimise(design / scale, sign, weight, penalty) for sign in signs]
         )
@@ -217,6 +226,9 @@ class LSVC(_Linear):
         weights = back - (back @ self._mirror / self._mirror[-1])[:, None] * self._mirror
         weights[:, -1] = at_mean
         return weights
+
+    def _floored(self, penalty: np.ndarray) -> np.ndarray:
+        return np.maximum(penalty, LEAST_PENALTY)
 
     def _penalty(self, features: int) -> np.ndarray:
         return np.ones(features + 1)

@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["check_kernel", "dataset_gamma", "kkt_tolerance"]
 
 # Of gamma: squared distances of rows must be numbers of full precision.
-_SMALLEST, _LARGEST = 1e-301, 1e301
+_SMALLEST, _LARGEST = 1e-303, 1e303
 # Below, the kernel has fewer than six digits of what tells rows apart.
 _LEAST_SPREAD = 1e-10
 
@@ -41,7 +41,7 @@ def dataset_gamma(X: np.ndarray, weight: np.ndarray | None = None) -> float:
         size = np.ldexp(np.sqrt(variance), power)
         msg = (
             f"the standard deviation of all entries is {size:.3g}, whose square double precision "
-            "cannot express; expected 1e-150 to 1e150: give the features another unit"
+            "cannot express; expected 1e-151 to 1e151: give the features another unit"
         )
         raise ArithmeticError(msg)
     return gamma

@@ -19,6 +19,10 @@ __all__ = ["far", "hinge_root", "logistic_root", "penalty_of", "rotated", "scale
 
 # From so many standard deviations on, features are far from 0.
 FAR = 1e3
+# Roots of a penalty below this, where features have size 1, are raised to it. Without a penalty
+# there is a shortest solution among those that rows allow; one so small leads to it, to some
+# twelve digits, and a smaller one is lost among rounding errors.
+LEAST_ROOT = 1e-9
 # What stands for "no intercept beside the rotated features": 1 over the square of it is its share.
 HELD = 1e15
 
@@ -77,7 +81,7 @@ def hinge_root(mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
     >>> hinge_root(np.array([4.0]), np.array([2.0])).tolist()
     [[0.5, 0.0], [-2.0, 1.0]]
     """
-    root = np.diag(np.append(1 / scale, 1.0))
+    root = np.diag(np.append(np.maximum(1 / scale, LEAST_ROOT), 1.0))
     root[-1, :-1] = -mean / scale
     return root
 
@@ -119,7 +123,7 @@ def rotated(Z: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> tuple[np.ndar
     features = np.hstack(
         [turned[:, :-1] * unit / size[:-1], 1.0 - turned[:, -1:] * (unit / length)]
     )
-    root = np.diag(np.append(1 / size, HELD))
+    root = np.diag(np.append(np.maximum(1 / size, LEAST_ROOT), HELD))
     return np.ascontiguousarray(features), root
 
 

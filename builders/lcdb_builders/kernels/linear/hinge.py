@@ -17,6 +17,7 @@ import numpy as np
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.linear.logistic import DECREASE, LEAST_LENGTH, NEAR, STEPS, TOLERANCE
 from lcdb_builders.kernels.linear.newton import (
+    LEAST_PIVOT,
     add_outer,
     add_products,
     add_weighted_gram,
@@ -171,7 +172,7 @@ def _refine(problem, active, L, scale, goal, scratch):
 def _solve(problem, theta, carried, c, scratch, goal, right):
     """Fill `goal` with the minimum for the active rows, and `right` with the step to there.
 
-    Returns its squared decrement.
+    Returns its squared decrement; NaN where rounding hides a direction from the moments.
     """
     p = len(goal)
     H = scratch.H
@@ -181,6 +182,8 @@ def _solve(problem, theta, carried, c, scratch, goal, right):
         for j in range(i + 1):
             H[i, j] = problem.P[i, j] + 2.0 * problem.price * carried.moments[c, i, j]
     smallest = cholesky(H, scratch.L, scale)
+    if smallest <= LEAST_PIVOT:
+        return np.nan
     cholesky_solve(scratch.L, scale, right, goal)
     if smallest < REFINED:
         _refine(problem, carried.active[c], scratch.L, scale, goal, scratch)
@@ -258,6 +261,8 @@ def finite_newton(problem, theta, exact, carried, c, scratch, count):
         first = 0
         count[1] += 1
         squared = _solve(problem, theta, carried, c, scratch, goal, step)
+        if not squared >= 0.0:
+            return False
         if squared <= TOLERANCE * objective:
             if exact:
                 _refine(problem, active, scratch.L, scratch.vectors[0], goal, scratch)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.linear.newton import (
+    LEAST_PIVOT,
     add_weighted_gram,
     cholesky,
     cholesky_solve,
@@ -20,7 +21,7 @@ __all__ = ["TOLERANCE", "damped_newton"]
 
 TOLERANCE = 1e-13
 # From 0, a separable problem needs some ln(1 / ridge) steps; rows that saturate cost halvings.
-STEPS = 500
+STEPS = 1000
 # Below this share of the objective a full step is good, and too small for the objective to tell.
 NEAR = 1e-8
 # A step must take at least this share of what its slope promises, or is halved, until that is
@@ -73,13 +74,15 @@ def damped_newton(problem, tolerance, theta, scratch, count):
                 H[i, j] = P[i, j]
         add_weighted_gram(problem.XT, problem.n, curve, scratch.rows[3], H)
         count[1] += 1
-        cholesky(H, L, scale)
+        smallest = cholesky(H, L, scale)
         cholesky_solve(L, scale, gradient, step)
         squared = 0.0
         for i in range(p):
             squared += gradient[i] * step[i]
             start[i] = theta[i]
         if squared <= tolerance * objective:
+            if smallest <= LEAST_PIVOT:
+                return False  # in some direction this is no Newton step
             for i in range(p):
                 theta[i] -= step[i]
             return True

@@ -15,6 +15,7 @@ from lcdb_builders.kernels.core.elementary import exp_nonpositive, log_normal
 from lcdb_builders.kernels.core.jit import kernel
 
 __all__ = [
+    "LEAST_PIVOT",
     "Problem",
     "Scratch",
     "add_outer",

@@ -19,6 +19,8 @@ __all__ = ["HINGE", "LOGISTIC", "orthogonal_newton"]
 LOGISTIC, HINGE = 0, 1
 # Objectives closer than this may be the same.
 SAME = 1e-11
+# So little of a column that the others do not explain is rounding.
+LEAST_REST = 1e-14
 
 
 @kernel(reorder=True)
@@ -65,7 +67,7 @@ def _solve(AT, scale, gradient, step):
         total = gradient[i] / scale[i]
         for k in range(i):
             total -= AT[i, k] * step[k]
-        if AT[i, i] == 0.0:
+        if not abs(AT[i, i]) > LEAST_REST:
             return np.nan
         step[i] = total / AT[i, i]
         squared += step[i] * step[i]

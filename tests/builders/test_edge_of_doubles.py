@@ -1,0 +1,163 @@
+"""LREG, LSVC and GSVC where double precision ends: right, or an error that says why.
+
+Features such as timestamps and ids are far from 0, and some units are tiny or huge. Exact fractions
+and decimals of sixty digits say what is right.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from counts import counts
+from lcdb_builders.learners.linear import LREG, LSVC
+from lcdb_builders.learners.svm import GSVC
+from lcdb_builders.reference.machine import check_kernel, dataset_gamma
+from onevsrest import SAMPLINGS, block_of, cells, check_metrics, fitted, snapshot_of
+from oracles import edge
+
+LINEAR = [pytest.param(learner, id=learner.name) for learner in (LREG(), LSVC())]
+ALL = [*LINEAR, pytest.param(GSVC(), id="GSVC")]
+UNITS = [(1.0, 1e3), (1.0, 1e8), (1.0, 1e12), (1.0, 1e15), (1e80, 0.0), (1e-80, 1e8), (1e-150, 0.0)]
+
+
+def data(seed, scale, offset, rows=24, features=3):
+    """Two classes that overlap; features are as far apart as from 0."""
+    rng = np.random.default_rng([seed, int(np.log10(scale)) + 400])
+    y = rng.integers(0, 2, rows)
+    X = rng.normal(size=(rows, features)) + 0.8 * y[:, None]
+    return (X + offset * rng.choice([1.0, 0.5, 0.0, -1.0], features)) * scale, y
+
+
+def right_decisions(learner, X, y, test):
+    sign = np.where(y == y.max(), 1, -1)
+    if learner.name == "LREG":
+        return np.array(edge.logistic(X, sign, 1e-4, test))
+    return np.array(edge.squared_hinge(X, sign, 1.0, test))
+
+
+@pytest.mark.parametrize("learner", LINEAR)
+@pytest.mark.parametrize(("scale", "offset"), UNITS)
+def test_linear_models_far_from_zero_and_in_any_unit(learner, scale, offset):
+    """Kernel and reference, against exact arithmetic on the features as they are."""
+    for seed in range(counts(1, 8)):
+        X, y = data(seed, scale, offset)
+        snapshot = snapshot_of(X, y)
+        for sampling in SAMPLINGS[:: counts(2, 1)]:
+            block = block_of(learner, snapshot, sampling, "varying", [8, 16], 0, 1)
+            for cell in cells(learner, snapshot, block):
+                check_metrics(cell, snapshot)
+                if len(cell.classes) < 2:
+                    continue
+                train, test = X[cell.train], X[cell.test]
+                right = right_decisions(learner, train, y[cell.train], test)
+                off = 1e-8 * (1 + np.abs(right))
+                assert (np.abs(fitted(cell)[:, 0] - right) <= off).all(), (sampling, cell.n)
+                model = learner.estimator(snapshot, {}).fit(train, y[cell.train])
+                assert (np.abs(model.decision_function(test) - right) <= off).all()
+
+
+def values_of(learner, X, y, sampling="additive", sizes=(3, 8, 20, 40)):
+    snapshot = snapshot_of(X, y)
+    block = block_of(learner, snapshot, sampling, "varying", sizes, 0, 3)
+    return learner.block(snapshot, block, ("varying",))["varying"]
+
+
+@pytest.mark.parametrize("power", [-490, -300, 300, 490])
+def test_machines_are_the_same_in_every_unit(power):
+    """A power of two changes no digit of a feature, and gamma goes with it."""
+    X, y = data(1, 1.0, 3.0, rows=60)
+    right = values_of(GSVC(), X, y)
+    for name, values in values_of(GSVC(), np.ldexp(X, power), y).items():
+        np.testing.assert_array_equal(values, right[name])
+
+
+@pytest.mark.parametrize("offset", [1e8, 1e12])
+@pytest.mark.parametrize("learner", [LREG(), GSVC()], ids=lambda learner: learner.name)
+def test_shifts_change_nothing(learner, offset):
+    """Features of twelve bits, so that they are shifted without rounding."""
+    X, y = data(2, 1.0, 0.0, rows=60)
+    X = np.round(X * 64) / 64
+    assert ((X + offset) - offset == X).all()
+    right = values_of(learner, X, y)
+    for name, values in values_of(learner, X + offset, y).items():
+        np.testing.assert_allclose(values, right[name], rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("learner", ALL)
+def test_units_that_double_precision_cannot_square_are_told(learner, scale):
+    X, y = data(3, 1.0, 0.0, rows=60)
+    with pytest.raises(ArithmeticError, match=r"standard deviation .* expected 1e-151 to 1e\+?151"):
+        values_of(learner, X * scale, y)
+
+
+def test_features_that_leave_no_kernel_are_told():
+    X, y = data(4, 1.0, 0.0, rows=60)
+    X[:, 0] += 1e9
+    with pytest.raises(ArithmeticError, match="features that are far apart"):
+        values_of(GSVC(), X, y)
+    check_kernel(np.ones((4, 2)), 1.0)
+
+
+def test_gamma_of_large_numbers_is_that_of_their_differences():
+    X, _ = data(5, 1.0, 0.0, rows=60)
+    X = np.round(X * 4) / 4
+    assert dataset_gamma(X + 1e15) == pytest.approx(dataset_gamma(X), rel=1e-12)
+
+
+def tuned_values(learner, X, y, sampling):
+    snapshot = snapshot_of(X, y)
+    block = block_of(learner, snapshot, sampling, "varying", [10, 30], 0, 2)
+    rule = json.dumps(
+        {"parameter": learner.tuned_parameter, "grid": list(learner.grid), "tie": "nearest_default"}
+    )
+    block = replace(block, unit=replace(block.unit, tuning="tuned", tuning_rule=rule))
+    return learner.block(snapshot, block, ("varying",))["varying"]
+
+
+def strange(seed):
+    """Features of any unit, far from 0 or not, with integers up to 2**53 and subnormal numbers."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2 + seed % 2, 50)
+    y[:3] = range(3) if seed % 2 else [0, 1, 0]
+    X = rng.normal(size=(50, 3)) + 0.7 * y[:, None]
+    X += 10.0 ** rng.uniform(0, 15) * rng.choice([0.0, 1.0], 3)
+    kind = seed % 5
+    if kind == 0:
+        X *= 10.0 ** rng.uniform(-300, 290)
+    elif kind == 1:
+        X = X * 10.0 ** rng.uniform(-150, 140, 3)
+    elif kind == 2:
+        X = np.floor(rng.uniform(0, 2.0**53, (50, 3)))
+    elif kind == 3:
+        X[:, 0] = rng.integers(1, 50, 50) * 5e-324
+    return X, y
+
+
+@pytest.mark.parametrize("learner", ALL)
+def test_strange_features_give_numbers_or_a_reason(learner):
+    """Never a number that the reference does not have, and never a wait."""
+    told = 0
+    for seed in range(counts(10, 150)):
+        X, y = strange(seed)
+        snapshot = snapshot_of(X, y)
+        try:
+            values = values_of(learner, X, y, SAMPLINGS[seed % 3], (2, 9, 30))
+            tuned_values(learner, X, y, SAMPLINGS[seed % 3])
+        except ArithmeticError as error:
+            assert "expected" in str(error)
+            told += 1
+            continue
+        assert all(np.isfinite(values[name]).all() for name in ("accuracy", "brier"))
+        block = block_of(learner, snapshot, SAMPLINGS[seed % 3], "varying", [2, 9, 30], 0, 1)
+        for cell in cells(learner, snapshot, block):
+            if len(cell.classes) < 2:
+                continue
+            model = learner.estimator(snapshot, {}).fit(X[cell.train], y[cell.train])
+            right = model.decision_function(X[cell.test]).reshape(len(cell.test), -1)
+            off = np.abs(fitted(cell) - right) / (1 + np.abs(right))
+            assert off.max() <= 1e-5, (seed, cell.n, off.max())
+    assert told < counts(10, 150)
