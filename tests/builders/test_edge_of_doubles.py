@@ -18,9 +18,14 @@ from lcdb_builders.reference.machine import check_kernel, dataset_gamma
 from onevsrest import SAMPLINGS, block_of, cells, check_metrics, fitted, snapshot_of
 from oracles import edge
 
-LINEAR = [pytest.param(learner, id=learner.name) for learner in (LREG(), LSVC())]
-ALL = [*LINEAR, pytest.param(GSVC(), id="GSVC")]
-UNITS = [(1.0, 1e3), (1.0, 1e8), (1.0, 1e12), (1.0, 1e15), (1e80, 0.0), (1e-80, 1e8), (1e-150, 0.0)]
+ALL = [pytest.param(learner, id=learner.name) for learner in (LREG(), LSVC(), GSVC())]
+UNITS = [(1.0, 1e3), (1.0, 1e8), (1.0, 1e12), (1.0, 1e15), (1e-80, 1e8), (1e-150, 0.0)]
+HUGE = [(1e8, 0.0), (1e8, 1e8), (1e80, 0.0), (1e150, 0.0)]
+CASES = [
+    pytest.param(learner, *unit, id=f"{learner.name}-{unit[0]:g}-{unit[1]:g}")
+    for learner, units in ((LREG(), UNITS), (LSVC(), UNITS + HUGE))
+    for unit in units
+]
 
 
 def data(seed, scale, offset, rows=24, features=3):
@@ -38,8 +43,7 @@ def right_decisions(learner, X, y, test):
     return np.array(edge.squared_hinge(X, sign, 1.0, test))
 
 
-@pytest.mark.parametrize("learner", LINEAR)
-@pytest.mark.parametrize(("scale", "offset"), UNITS)
+@pytest.mark.parametrize(("learner", "scale", "offset"), CASES)
 def test_linear_models_far_from_zero_and_in_any_unit(learner, scale, offset):
     """Kernel and reference, against exact arithmetic on the features as they are."""
     for seed in range(counts(1, 8)):
@@ -92,6 +96,12 @@ def test_units_that_double_precision_cannot_square_are_told(learner, scale):
     X, y = data(3, 1.0, 0.0, rows=60)
     with pytest.raises(ArithmeticError, match=r"standard deviation .* expected 1e-151 to 1e\+?151"):
         values_of(learner, X * scale, y)
+
+
+def test_huge_features_far_from_zero_are_told():
+    X, y = data(6, 1e40, 1e8, rows=60)
+    with pytest.raises(ArithmeticError, match="far from 0 have a standard deviation of"):
+        values_of(LSVC(), X, y)
 
 
 def test_features_that_leave_no_kernel_are_told():

@@ -30,6 +30,8 @@ __all__ = ["LREG", "LSVC"]
 
 # Standard deviations of features whose penalty, in units of theirs, double precision can express.
 _SMALLEST, _LARGEST = 1e-151, 1e151
+# Beyond, where features are far from 0 as well, LSVC's intercept is lost beside them.
+_LARGEST_FAR = 1e15
 
 
 class _Linear(OneVsRestLearner):
@@ -148,5 +150,12 @@ class LSVC(_Linear):
         """Return scaled features, rotated where they are far from 0: the intercept is not free."""
         features, mean, scale = scaled(X)
         if far(mean, scale):
+            if not scale.max() <= _LARGEST_FAR:
+                msg = (
+                    f"LSVC: features far from 0 have a standard deviation of {scale.max():.3g}; "
+                    f"expected at most {_LARGEST_FAR:g}: give them another unit, or take their "
+                    "means from them"
+                )
+                raise ArithmeticError(msg)
             return rotated(features, mean, scale)
-        return features, hinge_root(mean, scale)
+        return features, hinge_root(features, mean, scale)

@@ -25,9 +25,13 @@ SUFFICIENT_DECREASE = 1e-4
 NEAR, SAME = 1e-8, 1e-11
 # So little of a column that the others do not explain is rounding.
 LEAST_REST = 1e-14
-# Penalties of LSVC below this, where columns have size 1, are raised to it: they all lead to the
-# shortest solution among those that rows allow, and smaller ones are lost among rounding errors.
-LEAST_PENALTY = 1e-18
+# Features so many standard deviations from 0 are far from it.
+FAR = 1e3
+# A share of features that is rounding.
+ALIGNED = 1e-13
+# Where all penalties of LSVC are below this, for columns of size 1, they are raised together: they
+# lead to the shortest solution among those that rows allow, and smaller ones are lost in rounding.
+LEAST_PENALTY = 1e-14
 
 
 def _newton_step(
@@ -63,29 +67,37 @@ class _Linear(OneVsRest):
     def _penalty(self, features: int) -> np.ndarray:
         """Return the penalty of each weight, and of the intercept in the last place."""
 
+    def _centre(self, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
+        """Return what is to be taken from features of this mean and standard deviation."""
+        return mean
+
     def _design(self, gaps: np.ndarray) -> np.ndarray:
-        """Return the columns that are weighted, from features less their means."""
+        """Return the columns that are weighted, from features less their centre."""
         return np.hstack([gaps, np.ones((len(gaps), 1))])
 
     def _weights(self, solutions: np.ndarray) -> np.ndarray:
-        """Return weights of features less their means, the intercept last, from those of columns.
+        """Return weights of features less their centre, the intercept last, from those of columns.
 
         One row for each binary problem.
         """
         return solutions
 
-    def _floored(self, penalty: np.ndarray) -> np.ndarray:
-        """Return the penalty of columns of size 1, where it is too small to be seen as another."""
+    def _floored(self, penalty: np.ndarray, filled: np.ndarray) -> np.ndarray:
+        """Return the penalties of columns of size 1, larger ones where these cannot be seen.
+
+        Columns that are not `filled` are zeros.
+        """
         return penalty
 
     def _fit_binary(self, X: np.ndarray, signs: list[np.ndarray], weight: np.ndarray) -> None:
         # Relative to the first row: a mean of large numbers is rounded.
-        self.centre_ = X[0] + (X - X[0]).mean(axis=0)
+        gaps = X - X[0]
+        self.centre_ = self._centre(X[0] + gaps.mean(axis=0), gaps.std(axis=0))
         design = self._design(X - self.centre_)
         # In units of their own, features of 1e-3 and of 1e5 leave no digits for the optimum.
         spread = np.sqrt(np.square(design).mean(axis=0))
         scale = np.where(spread > 0, spread, 1.0)
-        penalty = self._floored(self._penalty(X.shape[1]) / np.square(scale))
+        penalty = self._floored(self._penalty(X.shape[1]) / np.square(scale), spread > 0)
         solutions = np.array(
             [self._minimise(design / scale, sign, weight, penalty) for sign in signs]
         )
@@ -180,9 +192,9 @@ class LSVC(_Linear):
     """Linear support vector classifier with squared hinge loss, one class against the rest.
 
     Minimises ½ ‖(w, b)‖² + C Σ max(0, 1 - margin)², as scikit-learn's `LinearSVC(dual=False)`.
-    The intercept is penalised as well, so features cannot simply be centred. But (x, 1) can be
-    turned so that its mean is along the last axis: (w, b), turned alike, is as long as before, and
-    the other columns are of the size of deviations from the mean.
+    The intercept is penalised as well, so features cannot simply be centred. But where they are far
+    from 0, (x, 1) can be turned so that its mean is along the last axis: (w, b), turned alike, is
+    as long as before, and the other columns are of the size of deviations from the mean.
 
     Parameters
     ----------
@@ -202,13 +214,22 @@ class LSVC(_Linear):
     def _check_parameters(self) -> None:
         require(self, "C", 1e-12)
 
+    def _centre(self, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
+        self._turns = bool((np.abs(mean) > FAR * np.where(spread > 0, spread, 1.0)).any())
+        return mean if self._turns else np.zeros(len(mean))
+
     def _design(self, gaps: np.ndarray) -> np.ndarray:
+        if not self._turns:
+            return super()._design(gaps)
         mean = np.append(self.centre_, 1.0)
         unit = np.abs(mean).max()
         self._length = unit * np.sqrt(np.square(mean / unit).sum())
         self._mirror = mean / self._length
         self._mirror[-1] += 1.0
         columns = self._turned(np.hstack([gaps, np.zeros((len(gaps), 1))]))
+        # What is left of columns along the mean is rounding, or as little to weigh as the 1.
+        size = np.abs(gaps).max(axis=0) + np.abs(columns[:, -1:] * self._mirror[:-1]).max(axis=0)
+        columns[:, :-1][:, np.abs(columns[:, :-1]).max(axis=0) <= ALIGNED * size] = 0.0
         columns[:, -1] += self._length
         return columns
 
@@ -220,6 +241,8 @@ class LSVC(_Linear):
         return turned
 
     def _weights(self, solutions: np.ndarray) -> np.ndarray:
+        if not self._turns:
+            return solutions
         at_mean = solutions[:, -1] * self._length
         back = solutions.copy()
         back[:, -1] *= -1.0
@@ -227,8 +250,12 @@ class LSVC(_Linear):
         weights[:, -1] = at_mean
         return weights
 
-    def _floored(self, penalty: np.ndarray) -> np.ndarray:
-        return np.maximum(penalty, LEAST_PENALTY)
+    def _floored(self, penalty: np.ndarray, filled: np.ndarray) -> np.ndarray:
+        raised = filled & (self._turns | (np.arange(len(penalty)) < len(penalty) - 1))
+        largest = penalty[raised].max(initial=0.0)
+        if 0.0 < largest < LEAST_PENALTY:
+            penalty[raised] *= LEAST_PENALTY / largest
+        return penalty
 
     def _penalty(self, features: int) -> np.ndarray:
         return np.ones(features + 1)

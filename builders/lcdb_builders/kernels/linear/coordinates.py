@@ -19,10 +19,12 @@ __all__ = ["far", "hinge_root", "logistic_root", "penalty_of", "rotated", "scale
 
 # From so many standard deviations on, features are far from 0.
 FAR = 1e3
-# Roots of a penalty below this, where features have size 1, are raised to it. Without a penalty
-# there is a shortest solution among those that rows allow; one so small leads to it, to some
-# twelve digits, and a smaller one is lost among rounding errors.
-LEAST_ROOT = 1e-9
+# A share of features that is rounding.
+ALIGNED = 1e-13
+# Where the roots of all penalties, of features of size 1, are below this, they are raised together
+# until the largest is as large. Without any penalty there is a shortest solution among those that
+# rows allow; penalties so small lead to it, and smaller ones are lost among rounding errors.
+LEAST_ROOT = 1e-7
 # What stands for "no intercept beside the rotated features": 1 over the square of it is its share.
 HELD = 1e15
 
@@ -73,15 +75,30 @@ def logistic_root(scale: np.ndarray, ridge: float) -> np.ndarray:
     return np.diag(np.append(np.sqrt(ridge) / scale, 0.0))
 
 
-def hinge_root(mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def _raised(root: np.ndarray, varies: np.ndarray) -> np.ndarray:
+    """Return roots of penalties, multiplied together where all those of columns that vary are tiny.
+
+    Examples
+    --------
+    >>> _raised(np.array([1e-20, 2e-20, 1.0]), np.array([True, True, False])).tolist()
+    [5e-08, 1e-07, 1.0]
+    """
+    largest = root[varies].max(initial=0.0)
+    if largest == 0.0 or largest >= LEAST_ROOT:
+        return root
+    return np.where(varies, root * (LEAST_ROOT / largest), root)
+
+
+def hinge_root(Z: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Return the square root R of ``|w|² + b²``, where b is the intercept of unscaled features.
 
     Examples
     --------
-    >>> hinge_root(np.array([4.0]), np.array([2.0])).tolist()
+    >>> hinge_root(*scaled(np.array([[2.0], [6.0]]))).tolist()
     [[0.5, 0.0], [-2.0, 1.0]]
     """
-    root = np.diag(np.append(np.maximum(1 / scale, LEAST_ROOT), 1.0))
+    varies = np.ptp(Z, axis=0) > 0
+    root = np.diag(np.append(_raised(1 / scale, varies), 1.0))
     root[-1, :-1] = -mean / scale
     return root
 
@@ -119,11 +136,16 @@ def rotated(Z: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> tuple[np.ndar
     mirror[-1] += 1.0  # 1 / length is positive: nothing cancels
     gaps = np.hstack([Z * (scale / unit), np.zeros((len(Z), 1))])  # in units that squares allow
     turned = gaps - np.outer(gaps @ (mirror / (1 + towards[-1])), mirror)
+    # What is left of columns along the mean is rounding, or as little to weigh as the 1.
+    whole = np.abs(gaps).max(axis=0) + np.abs(turned[:, -1:] * mirror).max(axis=0)
+    turned[:, :-1][:, (np.abs(turned).max(axis=0) <= ALIGNED * whole)[:-1]] = 0.0
     size = np.append(_size(turned[:, :-1]) * unit, length)
     features = np.hstack(
         [turned[:, :-1] * unit / size[:-1], 1.0 - turned[:, -1:] * (unit / length)]
     )
-    root = np.diag(np.append(np.maximum(1 / size, LEAST_ROOT), HELD))
+    varies = np.ptp(features, axis=0) > 0
+    varies[-1] = True
+    root = np.diag(np.append(_raised(1 / size, varies), HELD))
     return np.ascontiguousarray(features), root
 
 

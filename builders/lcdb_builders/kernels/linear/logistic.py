@@ -1,7 +1,8 @@
 """Logistic regression of weighted rows at its exact optimum, by damped Newton steps.
 
 Minimises ``sum of w_r * log loss_r + 1/2 theta' P theta``. The optimum is reached when the squared
-Newton decrement is at most `TOLERANCE` times the objective, and one more step is taken from there.
+Newton decrement is at most `TOLERANCE` times the objective. One more step is taken from there, and
+one from where that leads with the same Hessian, which leaves rounding alone.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def damped_newton(problem, tolerance, theta, scratch, count):
     problem
         A `Problem`.
     tolerance
-        The squared decrement, as a share of the objective, below which one more step is the last.
+        The squared decrement, as a share of the objective, below which one more step is the last;
+        at `TOLERANCE`, two more.
     theta
         Start, and on return the optimum.
     scratch
@@ -85,6 +87,14 @@ def damped_newton(problem, tolerance, theta, scratch, count):
                 return False  # in some direction this is no Newton step
             for i in range(p):
                 theta[i] -= step[i]
+            if tolerance <= TOLERANCE:
+                logistic_pass(problem, theta, False, z, slope, curve, gradient)
+                multiply_lower(P, theta, penalised)
+                for i in range(p):
+                    gradient[i] += penalised[i]
+                cholesky_solve(L, scale, gradient, step)
+                for i in range(p):
+                    theta[i] -= step[i]
             return True
         length = 1.0
         before = objective

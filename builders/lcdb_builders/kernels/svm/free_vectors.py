@@ -33,7 +33,7 @@ SNAP = 1e-11
 # Solves that only take what jitter and rounding left, before rows are called dependent.
 MOST_REFINED = 3
 # Solves after the optimum is reached, for the last digits.
-LAST_STEPS = 3
+LAST_STEPS = 5
 
 #: Free rows: their places `rows` (F,) in the set, `count` (1,) of them, 0 if the inverse is not
 #: that of the rows between their bounds; `inverse` (F, F) of their kernel, workspace.
@@ -290,11 +290,12 @@ def _last_digits(K, error, centre, beta, low, high, free, count):
     for _ in range(LAST_STEPS):
         if count < 2 or left == 0.0:
             break
-        centre, _, count = _step(K, error, centre, beta, low, high, free, count)
         before = left
+        free_before = count
+        centre, _, count = _step(K, error, centre, beta, low, high, free, count)
         left = _spread(free.rows, count, error)
-        if not left <= 0.5 * before:
-            break
+        if count == free_before and not left <= 0.5 * before:
+            break  # a row that has come to its bound moves the others
     return count
 
 
