@@ -47,7 +47,7 @@ def check(cell, snapshot, C):
     assert np.abs(found - right).max() <= limit, (C, cell.n, cell.repetition)
     scores = log_scores(found, cell.classes, snapshot.classes)
     best = np.sort(scores, axis=1)
-    close = best[:, -1] - best[:, -2] <= 2 * limit
+    close = best[:, -1] - best[:, -2] <= 2 * limit + 4e-9  # and what counts as tied
     assert (close | (scores.argmax(axis=1) == model.predict(test))).all()
 
 

@@ -51,7 +51,7 @@ class GSVC(OneVsRestLearner):
     Fresh draws start from a machine of the whole pool; along additive curves machines start so at
     every 32nd size and then take in row by row, whichever sizes are asked for. The last steps solve
     for the coefficients that are between their bounds until their rows' errors are equal as far as
-    rounding allows: their decision values are 1 or -1 to some 13 digits.
+    rounding allows: their decision values are 1 or -1 to ten digits and more.
     """
 
     name = "GSVC"
