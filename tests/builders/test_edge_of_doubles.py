@@ -20,10 +20,9 @@ from oracles import edge
 
 ALL = [pytest.param(learner, id=learner.name) for learner in (LREG(), LSVC(), GSVC())]
 UNITS = [(1.0, 1e3), (1.0, 1e8), (1.0, 1e12), (1.0, 1e15), (1e-80, 1e8), (1e-150, 0.0)]
-HUGE = [(1e8, 0.0), (1e8, 1e8), (1e80, 0.0), (1e150, 0.0)]
 CASES = [
     pytest.param(learner, *unit, id=f"{learner.name}-{unit[0]:g}-{unit[1]:g}")
-    for learner, units in ((LREG(), UNITS), (LSVC(), UNITS + HUGE))
+    for learner, units in ((LREG(), UNITS), (LSVC(), UNITS))
     for unit in units
 ]
 

@@ -65,7 +65,7 @@ def test_real_cells_are_the_same_in_every_list_of_sizes(id, learner, data_folder
 @pytest.mark.parametrize("C", [1.0, 0.05])
 @pytest.mark.parametrize("kind", KINDS)
 def test_free_support_vectors_decide_one(kind, C):
-    """Rows of few kinds, as test rows too: free ones are at 1 or -1, far closer than float32 sees."""
+    """Rows of few kinds, as test rows too: free ones are at 1 or -1, nearer than float32 sees."""
     learner, seen = GSVC(), 0
     for seed in range(counts(2, 10)):
         X, y = tied(kind, seed, 300)
