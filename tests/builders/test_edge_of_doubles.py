@@ -103,6 +103,13 @@ def test_huge_features_far_from_zero_are_told():
         values_of(LSVC(), X, y)
 
 
+@pytest.mark.parametrize("scale", [1e8, 1e80, 1e150])
+def test_features_that_leave_no_penalty_are_told(scale):
+    X, y = data(6, scale, 0.0, rows=60)
+    with pytest.raises(ArithmeticError, match="all features have standard deviations of"):
+        values_of(LSVC(), X, y)
+
+
 def test_features_that_leave_no_kernel_are_told():
     X, y = data(4, 1.0, 0.0, rows=60)
     X[:, 0] += 1e9

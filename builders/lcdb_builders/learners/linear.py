@@ -32,6 +32,8 @@ __all__ = ["LREG", "LSVC"]
 _SMALLEST, _LARGEST = 1e-151, 1e151
 # Beyond, where features are far from 0 as well, LSVC's intercept is lost beside them.
 _LARGEST_FAR = 1e15
+# Beyond, where all features are so large, LSVC's penalty is lost among rounding errors.
+_LARGEST_ALL = 1e7
 
 
 class _Linear(OneVsRestLearner):
@@ -158,4 +160,11 @@ class LSVC(_Linear):
                 )
                 raise ArithmeticError(msg)
             return rotated(features, mean, scale)
+        varying = scale[np.ptp(features, axis=0) > 0]
+        if varying.min(initial=np.inf) > _LARGEST_ALL and len(varying):
+            msg = (
+                f"LSVC: all features have standard deviations of {varying.min():.3g} and more; "
+                f"expected at most {_LARGEST_ALL:g} of one: give them another unit"
+            )
+            raise ArithmeticError(msg)
         return features, hinge_root(features, mean, scale)
