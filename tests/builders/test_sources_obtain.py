@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from lcdb_builders import sources
 from lcdb_builders.domain import snapshot as store
+from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.sources import FileSource, OpenML
 from lcdb_builders.sources.bundled import bundled
 from openml_server import OpenMLServer, Served, copies
@@ -196,6 +197,21 @@ class TestOrder:
         store.save(replace(iris, name="stored"), tmp_path / "db" / "snapshots")
         assert sources.obtain(61, tmp_path / "db").name == "stored"
         assert sources.obtain(61, cache=tmp_path / "empty").name == "iris"
+
+    def test_a_whole_snapshot_of_other_data_is_not_used(self, tmp_path, cache, caplog):
+        """Its own digest is right: only what is known of the dataset tells."""
+        iris = bundled("61")
+        X = iris.X.copy()
+        X[7, 2] += 0.1
+        wrong = Snapshot("61", X, iris.y, iris.feature_names, iris.class_names, "iris")
+        store.save(wrong, cache / "snapshots")
+        assert store.load(cache / "snapshots", "61").sha256 == wrong.sha256 != iris.sha256
+        assert sources.obtain(61).sha256 == iris.sha256
+        assert "in the cache" in caplog.text and "is not used: " in caplog.text
+        assert sources.fetch(61).sha256 == iris.sha256
+        other = replace(iris, name="renamed", origin={**iris.origin, "source": "openml"})
+        store.save(other, cache / "snapshots", replace=True)
+        assert sources.fetch(61).name == "renamed"
 
     def test_offline(self, tmp_path, cache, monkeypatch):
         monkeypatch.setattr(OpenML, "fetch", no_openml)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from lcdb.errors import (
@@ -51,6 +50,24 @@ def _stored(folder: Path, id: str) -> tuple[Snapshot | None, str]:
     except DamagedError as error:
         log.warning("%s", error)
         return None, str(error)
+
+
+def _cached(keep: Path, id: str) -> tuple[Snapshot | None, str]:
+    """Return a snapshot of the cache if it is there, whole, and what is known by this id.
+
+    A snapshot may be whole and yet of other data: its digest is one of what somebody wrote there.
+    """
+    snapshot, damage = _stored(keep, id)
+    entry = find(id)
+    if snapshot is None or entry is None:
+        return snapshot, damage
+    try:
+        entry.check(snapshot)
+    except DatasetError as error:
+        damage = f"the snapshot of dataset {id} in the cache {keep} is not used: {error}"
+        log.warning("%s", damage)
+        return None, damage
+    return snapshot, ""
 
 
 def _promised(folder: Path, id: str) -> str | None:
@@ -109,7 +126,7 @@ def obtain(
     found, damage = _stored(folder, id) if folder else (None, "")
     if found:
         return found
-    found, cache_damage = _stored(keep, id)
+    found, cache_damage = _cached(keep, id)
     found = found or bundled(id)
     if not found and offline:
         msg = (
@@ -142,7 +159,7 @@ def fetch(
         Whether to ask OpenML even where the cache or the package has the dataset.
     """
     id, keep = openml_id(dataset), snapshot_cache(cache)
-    found = None if refresh else _stored(keep, id)[0] or bundled(id)
+    found = None if refresh else _cached(keep, id)[0] or bundled(id)
     return found or _download(id, keep, openml, refresh=refresh)
 
 
@@ -150,9 +167,9 @@ def _download(id: str, keep: Path, openml: OpenML | None, *, refresh: bool) -> S
     """Fetch a dataset from OpenML into the cache; of several processes, one does."""
     with locked(keep, id):
         # Another process may have fetched it while this one waited for the lock.
-        if not refresh:
-            with suppress(NotFoundError, DamagedError):
-                return store.load(keep, id)
+        cached = None if refresh else _cached(keep, id)[0]
+        if cached is not None:
+            return cached
         snapshot = (openml or OpenML.from_environment()).fetch(id)
         try:
             store.save(snapshot, keep, replace=True)
