@@ -52,9 +52,12 @@ def check_kernel(X: np.ndarray, gamma: float) -> None:
 
     Examples
     --------
-    >>> check_kernel(np.array([[0.0, 1e9], [1.0, 1e9]]), 1e-18)
-    Traceback (most recent call last):
-    ArithmeticError: gamma is 1e-18, so that no two rows have a kernel below 1 - 1e-18, which ...
+    >>> check_kernel(np.array([[0.0, 1e9], [1.0, 1e9]]), 0.5)
+    >>> try:
+    ...     check_kernel(np.array([[0.0, 1e9], [1.0, 1e9]]), 1e-18)
+    ... except ArithmeticError as error:
+    ...     print(str(error)[:63])
+    gamma is 1e-18, so that no two rows have a kernel below 1 - 1e-
     """
     spread = gamma * float(np.square(np.ptp(X, axis=0)).sum())
     if 0 < spread < _LEAST_SPREAD:
