@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -63,7 +64,10 @@ class _Grid:
     norm: np.ndarray
 
 
-def _grid(family: Family, n: np.ndarray, weight: np.ndarray) -> _Grid:
+@lru_cache(maxsize=48)
+def _grid(family: Family, sizes: bytes, weights: bytes) -> _Grid:
+    """Return the grid of a family; curves of the same sizes share it, also from call to call."""
+    n, weight = np.frombuffer(sizes), np.frombuffer(weights)
     edges = box(family.code, n)
     free = len(edges)
     counts = np.ones(2, np.int64)
@@ -117,20 +121,14 @@ def fit_curves(
         np.full((count, 5), np.nan),
         np.full((count, 2), np.nan),
     )
-    grids: dict[bytes, _Grid] = {}
     for k in range(count):
         chosen = used[k]
         if not chosen.any():
             continue
         w = np.ascontiguousarray(weight[k, chosen])
-        key = chosen.tobytes() + w.tobytes()
-        if key not in grids:
-            if len(grids) > 3:  # curves with gaps or weights of their own share nothing
-                grids.clear()
-            grids[key] = _grid(model.family, sizes[chosen], w)
-        _fit_one(
-            model, sizes[chosen], np.ascontiguousarray(scores[k, chosen]), w, grids[key], fits, k
-        )
+        inside = np.ascontiguousarray(sizes[chosen])
+        grid = _grid(model.family, inside.tobytes(), w.tobytes())
+        _fit_one(model, inside, np.ascontiguousarray(scores[k, chosen]), w, grid, fits, k)
     return fits
 
 

@@ -1,0 +1,393 @@
+"""Beyond the last size: forecasts with intervals, how many rows are needed, and how well that works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from lcdb.analysis.apply import REPETITION, direction_of, need_dims
+from lcdb.analysis.fits import chosen_models, one_curve
+from lcdb.curves.benchmarking import METHODS, Cases, judge, make_cases
+from lcdb.curves.calibration import HONEST, Calibration, measure, shipped
+from lcdb.curves.forecasting import (
+    CANDIDATES,
+    FEWEST_SIZES,
+    RATIOS,
+    Forecast,
+    forecast_curves,
+)
+from lcdb.errors import LabelError
+
+__all__ = ["forecast", "forecast_benchmark", "forecast_calibration", "rows_needed"]
+
+_LONG_NAMES = {
+    "mean": "predicted mean over training sets",
+    "mean_low": "lower end of the interval for the mean",
+    "mean_high": "upper end of the interval for the mean",
+    "single_low": "lower end of the interval for one training set",
+    "single_high": "upper end of the interval for one training set",
+    "weight": "weight of a model",
+}
+
+
+def _bounds(curve: xr.DataArray) -> tuple[float, float]:
+    low, high = curve.attrs.get("valid_range", (-np.inf, np.inf))
+    return float(low), float(high)
+
+
+def _one_by_one(curve: xr.DataArray) -> tuple[list[str], list[tuple[tuple[int, ...], xr.DataArray]]]:
+    """Return the dims besides n and repetition, and every curve with its place along them."""
+    others = [str(dim) for dim in curve.dims if dim not in ("n", REPETITION)]
+    shape = tuple(curve.sizes[dim] for dim in others)
+    places = [tuple(map(int, place)) for place in np.ndindex(*shape)]
+    return others, [
+        (place, curve.isel(dict(zip(others, place, strict=True)))) for place in places
+    ]
+
+
+def _seen(curve: xr.DataArray, over: str | float, last: int | None) -> dict[str, Any]:
+    """Return what a forecast knows of one curve."""
+    if last is not None:
+        curve = curve.sel(n=curve["n"] <= last)
+    middle = one_curve(curve.sortby("n"), over)
+    kept = np.isfinite(middle.values)
+    n = np.asarray(middle["n"].values, float)[kept]
+    if len(n) < FEWEST_SIZES:
+        msg = f"the curve has {len(n)} sizes with values; a forecast needs {FEWEST_SIZES} or more"
+        raise LabelError(msg)
+    known = {"n": n, "mean": np.asarray(middle.values, float)[kept], "sd": None, "count": 1}
+    if REPETITION in curve.dims:
+        x = np.asarray(curve.sortby("n").transpose("n", REPETITION).values, float)[kept]
+        known |= {"x": x, "sd": np.nanstd(x, axis=-1, ddof=1), "count": x.shape[-1]}
+    return known
+
+
+def _predict(
+    known: dict[str, Any], targets: np.ndarray, models: tuple[str, ...], bounds: tuple[float, float]
+) -> Forecast:
+    sd = 0.0 if known["sd"] is None else float(known["sd"][-1])
+    error = sd / np.sqrt(known["count"])
+    return forecast_curves(
+        known["n"], known["mean"][None], np.array([error]), np.array([sd]), targets, bounds, models
+    )
+
+
+def _single(known: dict[str, Any], targets: np.ndarray, level: float) -> np.ndarray:
+    """Return how far one training set's score lies from the mean: (2, targets), below and above.
+
+    The shape of the distribution is that of the last three sizes; its standard deviation goes on as
+    a power of n, as the last half of the sizes has it, and never rises.
+    """
+    n, sd, x = known["n"], known["sd"], known["x"]
+    late = slice(-max(3, len(n) // 2), None)
+    positive = sd[late] > 0
+    power = 0.0
+    if positive.sum() >= 2:
+        power = np.polyfit(np.log(n[late][positive]), np.log(sd[late][positive]), 1)[0]
+    recent = x[-3:] - np.nanmean(x[-3:], axis=-1, keepdims=True)
+    scale = np.where(sd[-3:] > 0, sd[-3:], 1.0)[:, None]
+    ends = np.nanquantile(recent / scale, [(1 - level) / 2, (1 + level) / 2])
+    return ends[:, None] * sd[-1] * (targets / n[-1]) ** min(power, 0.0)
+
+
+def forecast(
+    curve: xr.DataArray,
+    n: float | Sequence[float] | np.ndarray,
+    models: str | Sequence[str] = "best",
+    level: float = 0.9,
+    *,
+    over: str | float = "mean",
+    last: int | None = None,
+) -> xr.Dataset:
+    """Predict a curve beyond its last size, with intervals whose coverage was measured.
+
+    Candidates are fitted to the sizes that are there and weighed by how well they would have
+    predicted the last of them from those before. The widths of intervals were calibrated on curves
+    of nine datasets whose later sizes are known, up to four times the last size seen; beyond that
+    ``calibrated`` is False.
+
+    Parameters
+    ----------
+    curve
+        An array with the dim ``n`` and any others; with ``repetition`` its mean is predicted.
+    n
+        Sizes beyond the last.
+    models
+        ``"best"``, the weighted candidates; or names of models to weigh in their place.
+    level
+        Share of curves whose later mean the interval for the mean should hold.
+    over
+        ``"mean"``, or a quantile over repetitions to predict in its place.
+    last
+        The last size to look at; all by default. For forecasts whose truth is known.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``mean`` with ``mean_low`` and ``mean_high``; ``single_low`` and ``single_high`` for the
+        score of one future training set, where there are repetitions; and the ``weight`` of each
+        model.
+
+    See Also
+    --------
+    rows_needed : when a target is reached.
+    forecast_benchmark : how often the intervals hold what came.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     curve = db.curve("iris", "QDC", sampling="random", split="varying")
+    ...     ahead = lcdb.analysis.forecast(curve, [80, 100], last=50)
+    ...     truth = curve.sel(n=[80, 100]).mean("repetition")
+    >>> bool((ahead.mean_low < truth).all() and (truth < ahead.mean_high).all())
+    True
+    """
+    need_dims(curve, "n")
+    if not 0 < level < 1:
+        msg = f"level is {level!r}; expected a share between 0 and 1, such as 0.9"
+        raise LabelError(msg)
+    targets = np.unique(np.atleast_1d(np.asarray(n, float)))
+    is_best = isinstance(models, str) and models == "best"
+    names = CANDIDATES if is_best else tuple(each.name for each in chosen_models(models))
+    bounds, rule = _bounds(curve), shipped()
+    others, curves = _one_by_one(curve)
+    shape = tuple(curve.sizes[dim] for dim in others)
+    lines = {
+        name: np.full((*shape, len(targets)), np.nan)
+        for name in ("mean", "mean_low", "mean_high", "single_low", "single_high")
+    }
+    weight = np.full((*shape, len(names) + 1, len(targets)), np.nan)
+    calibrated = np.zeros((*shape, len(targets)), bool)
+    for place, one in curves:
+        known = _seen(one, over, last)
+        end = known["n"][-1]
+        if targets[0] <= end:
+            msg = f"n is {targets[0]:g}, but the curve is known up to {end:g}: expected larger sizes"
+            raise LabelError(msg)
+        result = _predict(known, targets, names, bounds)
+        half = rule.factor(level, end, np.minimum(targets / end, HONEST)) * result.spread[0]
+        center = result.center[0]
+        lines["mean"][place] = center
+        lines["mean_low"][place], lines["mean_high"][place] = center - half, center + half
+        if known["sd"] is not None and over == "mean":
+            below, above = _single(known, targets, level)
+            lines["single_low"][place] = center - np.hypot(half, below)
+            lines["single_high"][place] = center + np.hypot(half, above)
+        weight[place] = result.weights[:, 0]
+        calibrated[place] = (targets <= HONEST * end) & is_best
+    dims = (*others, "n")
+    content: dict[str, Any] = {
+        name: (dims, np.clip(values, *bounds)) for name, values in lines.items()
+    }
+    content["weight"] = ((*others, "model", "n"), weight)
+    content["calibrated"] = (dims, calibrated)
+    coords = {k: v for k, v in curve.coords.items() if not {"n", REPETITION} & set(v.dims)}
+    dataset = xr.Dataset(
+        content, {**coords, "n": targets, "model": [*names, "last value"]}, {"level": level}
+    )
+    for name, text in _LONG_NAMES.items():
+        dataset[name].attrs["long_name"] = text
+    dataset.attrs |= {k: curve.attrs[k] for k in ("direction", "dataset_name") if k in curve.attrs}
+    return dataset
+
+
+def rows_needed(
+    curve: xr.DataArray,
+    target: float,
+    quantile: float | None = None,
+    level: float = 0.9,
+    *,
+    largest: float | None = None,
+    last: int | None = None,
+    direction: str | None = None,
+) -> xr.Dataset:
+    """Say how many rows a target takes, also beyond the sizes that are there.
+
+    Parameters
+    ----------
+    curve
+        An array with the dim ``n``.
+    target
+        The score to reach.
+    quantile
+        Of the bad end: 0.05 asks for 19 of 20 training sets; the mean by default.
+    level
+        Of the interval.
+    largest
+        How far to look; four times the last size by default, as far as intervals are calibrated.
+    last
+        The last size to look at; all by default.
+    direction
+        ``"maximize"`` or ``"minimize"``; what the metric says unless given.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``rows`` with ``rows_low`` and ``rows_high``, infinite where that is beyond what can be said,
+        and ``answer``: *seen* (reached and kept within the sizes there are), *forecast*, or
+        *beyond*.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     curve = db.curve("iris", "QDC", sampling="random", split="varying")
+    ...     needed = lcdb.analysis.rows_needed(curve, 0.95, last=50)
+    >>> needed.answer.item(), bool(needed.rows_low <= needed.rows <= needed.rows_high)
+    ('forecast', True)
+    """
+    need_dims(curve, "n")
+    way = direction_of(curve, direction)
+    sign = 1.0 if way == "maximize" else -1.0
+    over: str | float = "mean"
+    if quantile is not None:
+        over = quantile if way == "maximize" else 1.0 - quantile
+    others, curves = _one_by_one(curve)
+    shape = tuple(curve.sizes[dim] for dim in others)
+    rows = np.full((3, *shape), np.inf)
+    answer = np.full(shape, "beyond", dtype="<U8")
+    for place, one in curves:
+        known = _seen(one, over, last)
+        end = known["n"][-1]
+        good = sign * known["mean"] >= sign * target
+        lasting = np.flip(np.logical_and.accumulate(np.flip(good)))
+        if lasting.any():
+            rows[(slice(None), *place)] = known["n"][lasting.argmax()]
+            answer[place] = "seen"
+            continue
+        reach = largest if largest is not None else HONEST * end
+        sizes = np.unique(np.ceil(np.geomspace(end + 1, max(reach, end + 2), 200)))
+        ahead = forecast(one, sizes, level=level, over=over, last=last)
+        near, far = ("mean_high", "mean_low") if sign > 0 else ("mean_low", "mean_high")
+        for k, name in enumerate(("mean", near, far)):
+            reached = sign * ahead[name].values >= sign * target
+            if reached.any():
+                rows[(k, *place)] = sizes[reached.argmax()]
+        if np.isfinite(rows[(0, *place)]):
+            answer[place] = "forecast"
+    coords = {k: v for k, v in curve.coords.items() if not {"n", REPETITION} & set(v.dims)}
+    text = f"rows until {target:g}"
+    return xr.Dataset(
+        {
+            "rows": (others, rows[0], {"long_name": text}),
+            "rows_low": (others, rows[1], {"long_name": f"{text}, lower end"}),
+            "rows_high": (others, rows[2], {"long_name": f"{text}, upper end"}),
+            "answer": (others, answer, {"long_name": "what the number rests on"}),
+        },
+        coords,
+        {"level": level, "target": target, "direction": way},
+    )
+
+
+def _all_cases(curves: Mapping[Any, Any]) -> tuple[list[str], Cases]:
+    names, parts = [], []
+    for dataset, several in curves.items():
+        names.append(str(dataset))
+        arrays = several.data_vars.values() if isinstance(several, xr.Dataset) else [several]
+        for array in arrays:
+            need_dims(array, "n", REPETITION)
+            others = [dim for dim in array.dims if dim not in ("n", REPETITION)]
+            x = np.asarray(array.transpose(*others, "n", REPETITION).values, float)
+            x = x.reshape(-1, *x.shape[-2:])
+            n = np.asarray(array["n"].values, float)
+            there = np.isfinite(x).all(axis=-1)
+            for sizes in np.unique(there, axis=0):
+                if not sizes.any():
+                    continue
+                same = x[(there == sizes).all(axis=1)][:, sizes]
+                mean, sd = same.mean(axis=-1), same.std(axis=-1, ddof=1)
+                shown = n[sizes], mean, sd, same.shape[-1], _bounds(array)
+                parts.append(make_cases(len(names) - 1, *shown))
+    if len(names) < 2 or not any(len(part.cut) for part in parts):
+        msg = (
+            "a benchmark needs two datasets or more with repetitions, whose curves go on to twice "
+            "one of the sizes 16, 32, 64, …: pass what db.select returns"
+        )
+        raise LabelError(msg)
+    return names, Cases.joined(parts)
+
+
+def forecast_benchmark(curves: Mapping[Any, Any], level: float = 0.9) -> xr.Dataset:
+    """Judge forecasts by a database's own later sizes.
+
+    Every curve is cut at 16, 32, 64, … rows and predicted at two and four times that: by each
+    family of models, by the last value, and by `forecast`. Intervals of each dataset are calibrated
+    on all others.
+
+    Parameters
+    ----------
+    curves
+        What ``db.select`` returns: arrays (or Datasets of several metrics) by dataset.
+    level
+        Of the intervals.
+
+    Returns
+    -------
+    xarray.Dataset
+        By ``method``, ``cut`` and ``ratio``: median absolute ``error``, mean ``rank`` (1 is best),
+        ``coverage``, and Winkler's ``score`` of the intervals; and by ``dataset`` ``coverage_of``
+        and ``score_of``.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     labels = dict(sampling="random", split="varying", tuning="default")
+    ...     judged = lcdb.analysis.forecast_benchmark(db.select(**labels))
+    >>> judged.error.dims
+    ('method', 'cut', 'ratio')
+    """
+    names, cases = _all_cases(curves)
+    judged = judge(cases, level)
+    size = np.abs(cases.error)
+    order = size.argsort(axis=1).argsort(axis=1) + 1.0
+    cuts, ratios = np.unique(cases.cut), np.unique(cases.ratio)
+    fields = {"error": size, "rank": order, "coverage": judged.covered, "score": judged.winkler}
+    content: dict[str, Any] = {}
+    for name, values in fields.items():
+        table = np.full((len(METHODS), len(cuts), len(ratios)), np.nan)
+        for i, cut in enumerate(cuts):
+            for j, ratio in enumerate(ratios):
+                chosen = (cases.cut == cut) & (cases.ratio == ratio)
+                if chosen.any():
+                    middle = np.median if name == "error" else np.mean
+                    table[:, i, j] = middle(values[chosen], axis=0)
+        content[name] = (("method", "cut", "ratio"), table)
+    for name in ("coverage", "score"):
+        by_dataset = [
+            fields[name][cases.dataset == k].mean(axis=0)
+            if (cases.dataset == k).any()
+            else np.full(len(METHODS), np.nan)
+            for k in range(len(names))
+        ]
+        content[f"{name}_of"] = (("method", "dataset"), np.array(by_dataset).T)
+    coords = {"method": list(METHODS), "cut": cuts, "ratio": ratios, "dataset": names}
+    return xr.Dataset(content, coords, {"level": level, "cases": len(cases.cut)})
+
+
+def forecast_calibration(curves: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return what `forecast` would be calibrated with by these curves, as JSON holds it.
+
+    Parameters
+    ----------
+    curves
+        What ``db.select`` returns.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     labels = dict(sampling="random", split="varying", tuning="default")
+    ...     rule = lcdb.analysis.forecast_calibration(db.select(**labels))
+    >>> rule["ratios"]
+    [2.0, 4.0]
+    """
+    _, cases = _all_cases(curves)
+    best = METHODS.index("forecast")
+    error = np.abs(cases.error[:, best]) / cases.spread[:, best]
+    rule: Calibration = measure(error, cases.cut, cases.ratio, RATIOS)
+    return {"ratios": list(RATIOS), "factors": rule.factors.round(4).tolist()}
