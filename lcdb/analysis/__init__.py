@@ -22,6 +22,12 @@ from lcdb.analysis.distributions import (
     summary,
 )
 from lcdb.analysis.fits import fit, fitted
+from lcdb.analysis.forecasts import (
+    forecast,
+    forecast_benchmark,
+    forecast_calibration,
+    rows_needed,
+)
 from lcdb.analysis.published import Results, read_results, results_profile
 from lcdb.analysis.tables import tidy
 
@@ -32,6 +38,9 @@ __all__ = [
     "dominance",
     "fit",
     "fitted",
+    "forecast",
+    "forecast_benchmark",
+    "forecast_calibration",
     "normality",
     "normality_by_repetitions",
     "paired_normality",
@@ -40,6 +49,7 @@ __all__ = [
     "rank_change",
     "read_results",
     "results_profile",
+    "rows_needed",
     "sample_size_for",
     "summary",
     "tidy",

@@ -1,4 +1,4 @@
-"""Beyond the last size: forecasts with intervals, how many rows are needed, and how well that works."""
+"""Beyond the last size: forecasts with intervals, rows that are needed, and how well that works."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ from lcdb.errors import LabelError
 
 __all__ = ["forecast", "forecast_benchmark", "forecast_calibration", "rows_needed"]
 
+#: A curve and where it stands along the other dims.
+_Placed = tuple[tuple[int, ...], xr.DataArray]
+
 _LONG_NAMES = {
     "mean": "predicted mean over training sets",
     "mean_low": "lower end of the interval for the mean",
@@ -38,14 +41,14 @@ def _bounds(curve: xr.DataArray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _one_by_one(curve: xr.DataArray) -> tuple[list[str], list[tuple[tuple[int, ...], xr.DataArray]]]:
+def _one_by_one(
+    curve: xr.DataArray,
+) -> tuple[list[str], list[tuple[tuple[int, ...], xr.DataArray]]]:
     """Return the dims besides n and repetition, and every curve with its place along them."""
     others = [str(dim) for dim in curve.dims if dim not in ("n", REPETITION)]
     shape = tuple(curve.sizes[dim] for dim in others)
     places = [tuple(map(int, place)) for place in np.ndindex(*shape)]
-    return others, [
-        (place, curve.isel(dict(zip(others, place, strict=True)))) for place in places
-    ]
+    return others, [(place, curve.isel(dict(zip(others, place, strict=True)))) for place in places]
 
 
 def _seen(curve: xr.DataArray, over: str | float, last: int | None) -> dict[str, Any]:
@@ -166,7 +169,7 @@ def forecast(
         known = _seen(one, over, last)
         end = known["n"][-1]
         if targets[0] <= end:
-            msg = f"n is {targets[0]:g}, but the curve is known up to {end:g}: expected larger sizes"
+            msg = f"n is {targets[0]:g}, but the curve is known up to {end:g}: ask for larger n"
             raise LabelError(msg)
         result = _predict(known, targets, names, bounds)
         half = rule.factor(level, end, np.minimum(targets / end, HONEST)) * result.spread[0]
@@ -227,8 +230,8 @@ def rows_needed(
     Returns
     -------
     xarray.Dataset
-        ``rows`` with ``rows_low`` and ``rows_high``, infinite where that is beyond what can be said,
-        and ``answer``: *seen* (reached and kept within the sizes there are), *forecast*, or
+        ``rows`` with ``rows_low`` and ``rows_high``, infinite where that is beyond what can be
+        said, and ``answer``: *seen* (reached and kept within the sizes there are), *forecast*, or
         *beyond*.
 
     Examples
@@ -328,7 +331,7 @@ def forecast_benchmark(curves: Mapping[Any, Any], level: float = 0.9) -> xr.Data
     Returns
     -------
     xarray.Dataset
-        By ``method``, ``cut`` and ``ratio``: median absolute ``error``, mean ``rank`` (1 is best),
+        By ``forecaster``, ``cut`` and ``ratio``: median absolute ``error``, mean ``rank`` (1 is best),
         ``coverage``, and Winkler's ``score`` of the intervals; and by ``dataset`` ``coverage_of``
         and ``score_of``.
 
@@ -339,7 +342,7 @@ def forecast_benchmark(curves: Mapping[Any, Any], level: float = 0.9) -> xr.Data
     ...     labels = dict(sampling="random", split="varying", tuning="default")
     ...     judged = lcdb.analysis.forecast_benchmark(db.select(**labels))
     >>> judged.error.dims
-    ('method', 'cut', 'ratio')
+    ('forecaster', 'cut', 'ratio')
     """
     names, cases = _all_cases(curves)
     judged = judge(cases, level)
@@ -356,7 +359,7 @@ def forecast_benchmark(curves: Mapping[Any, Any], level: float = 0.9) -> xr.Data
                 if chosen.any():
                     middle = np.median if name == "error" else np.mean
                     table[:, i, j] = middle(values[chosen], axis=0)
-        content[name] = (("method", "cut", "ratio"), table)
+        content[name] = (("forecaster", "cut", "ratio"), table)
     for name in ("coverage", "score"):
         by_dataset = [
             fields[name][cases.dataset == k].mean(axis=0)
@@ -364,8 +367,8 @@ def forecast_benchmark(curves: Mapping[Any, Any], level: float = 0.9) -> xr.Data
             else np.full(len(METHODS), np.nan)
             for k in range(len(names))
         ]
-        content[f"{name}_of"] = (("method", "dataset"), np.array(by_dataset).T)
-    coords = {"method": list(METHODS), "cut": cuts, "ratio": ratios, "dataset": names}
+        content[f"{name}_of"] = (("forecaster", "dataset"), np.array(by_dataset).T)
+    coords = {"forecaster": list(METHODS), "cut": cuts, "ratio": ratios, "dataset": names}
     return xr.Dataset(content, coords, {"level": level, "cases": len(cases.cut)})
 
 

@@ -1,4 +1,4 @@
-"""Forecasts judged by sizes that came later: every model, the last value, and the weighted forecast."""
+"""Forecasts judged by sizes that came later: every model, the last value, their weighted mean."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Cases:
 
 @dataclass(frozen=True)
 class Judged:
-    """Intervals of held-out datasets: (cases, methods) whether they hold the truth, and how wide."""
+    """Intervals of held-out datasets, by (case, method): do they hold the truth, and how wide."""
 
     covered: np.ndarray
     width: np.ndarray

@@ -73,7 +73,8 @@ def measure(
             chosen = inside if inside.sum() >= 20 else ratio == each
             if chosen.any():
                 factors[g, r] = np.quantile(error[chosen], LEVELS)
-    return Calibration(factors, np.array(ratios))
+    # What lies farther away is not known better, whatever the cases at hand say.
+    return Calibration(np.maximum.accumulate(factors, axis=1), np.array(ratios))
 
 
 @cache

@@ -12,8 +12,8 @@ For curves that were seen at sizes n_1 < … < n_S and a target at ρ n_S:
 4. **Calibrate.** How many spreads an interval has to be wide was measured on other curves, whose
    later sizes were known: `lcdb.curves.calibration`.
 
-A fit weighs a size by n² and by its share of the axis on a log scale, since what is asked lies at the
-far end.
+A fit weighs a size by n² and by its share of the axis on a log scale, since what is asked lies at
+the far end.
 """
 
 from __future__ import annotations
@@ -148,6 +148,7 @@ def forecast_curves(
     said.append(np.repeat(last[:, None], len(targets), axis=1))
     says = np.clip(np.array(said), *bounds)
     errors = np.stack([_held_out(n, scores, candidates, ratio) for ratio in RATIOS], axis=-1)
+    errors = np.maximum.accumulate(errors, axis=-1)  # nobody knows more of what lies farther away
     # Errors at the targets' own distance: between those held out, and in proportion beyond them.
     doublings = np.log2(targets / n[-1])
     between = np.clip(doublings - 1.0, 0.0, 1.0)

@@ -12,6 +12,7 @@ from lcdb.plot.figures import (
     quantile_curves,
     rejection_map,
 )
+from lcdb.plot.forecasts import forecast
 from lcdb.plot.jordan2018 import EXPERIMENT_FIGURES, draw_experiment
 from lcdb.plot.lifetimes import learning_curves, lifetime_returns
 from lcdb.plot.shares import non_gaussian_panels, non_gaussian_share
@@ -28,6 +29,7 @@ __all__ = [
     "distributions",
     "draw",
     "draw_experiment",
+    "forecast",
     "inverse_cdf",
     "learning_curves",
     "lifetime_returns",

@@ -1,0 +1,182 @@
+"""Forecasts: what they are made of, how often they hold, and what they do not claim."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import lcdb
+from lcdb.analysis import forecast, forecast_benchmark, forecast_calibration, rows_needed
+from lcdb.curves.benchmarking import METHODS
+from lcdb.curves.calibration import HONEST, LEVELS, SIZES, measure, shipped
+from lcdb.curves.forecasting import CANDIDATES, spacing
+from lcdb.errors import LabelError
+
+N = np.unique(np.round(np.geomspace(2, 400, 28))).astype(int)
+
+
+def made(rng, count=1, repetitions=50, noise=0.02, metric="accuracy"):
+    """Return noisy power laws: accuracies, or losses."""
+    limit, height = rng.uniform(0.7, 0.95, count), rng.uniform(0.2, 0.5, count)
+    power = rng.uniform(0.3, 1.2, count)
+    mean = limit[:, None] - height[:, None] * N ** -power[:, None]
+    x = mean[..., None] + noise * rng.normal(size=(count, len(N), repetitions))
+    attrs = {"direction": "maximize", "valid_range": [0.0, 1.0]}
+    if metric == "brier":
+        x, attrs = 1.0 - x, {"direction": "minimize", "valid_range": [0.0, 2.0]}
+    coords = {"n": N, "learner": [f"L{k}" for k in range(count)]}
+    return xr.DataArray(x, coords, ("learner", "n", "repetition"), metric, attrs)
+
+
+@pytest.fixture(scope="module")
+def curve():
+    return made(np.random.default_rng(0)).isel(learner=0)
+
+
+def test_a_power_law_goes_on(curve):
+    ahead = forecast(curve, [800, 1600], last=400)
+    limit = curve.mean("repetition").isel(n=-1)
+    assert (abs(ahead["mean"] - limit) < 0.02).all()
+    assert (ahead.mean_low < ahead["mean"]).all() and (ahead["mean"] < ahead.mean_high).all()
+    assert (ahead.single_low < ahead.mean_low).all() and (ahead.mean_high < ahead.single_high).all()
+    assert ahead.calibrated.all()
+
+
+def test_intervals_widen_with_distance_and_level(curve):
+    ahead = forecast(curve, np.geomspace(60, 800, 30), last=50)
+    width = (ahead.mean_high - ahead.mean_low).values
+    assert (np.diff(width) > -1e-3).all() and width[-1] > width[0]
+    wide = forecast(curve, [100], level=0.99, last=50)
+    narrow = forecast(curve, [100], level=0.5, last=50)
+    assert wide.mean_low < narrow.mean_low and narrow.mean_high < wide.mean_high
+    assert ahead.calibrated.values.tolist() == (ahead.n <= HONEST * 46).values.tolist()
+
+
+def test_weights_are_shares_and_follow_what_was_held_out(curve):
+    ahead = forecast(curve, [800])
+    assert ahead.weight.sum("model").values == pytest.approx([1.0])
+    assert list(ahead.model.values) == [*CANDIDATES, "last value"]
+    exact = made(np.random.default_rng(1), noise=0.0).isel(learner=0, n=slice(0, 20))
+    said = forecast(exact, [300])
+    assert said.weight.sel(model="last value") < 0.01 < said.weight.sel(model="pow3")
+    one = forecast(curve, [800], models="pow3")
+    assert list(one.model.values) == ["pow3", "last value"] and not one.calibrated.any()
+    two = forecast(curve, [800], models=["log2", "exp3"])
+    assert not np.allclose(one["mean"], two["mean"])
+
+
+def test_forecasts_stay_within_the_metric():
+    steep = made(np.random.default_rng(2), noise=0.2).isel(learner=0, n=slice(0, 10))
+    ahead = forecast(steep, [20, 40, 400])
+    for name in ("mean", "mean_low", "mean_high", "single_low", "single_high"):
+        assert ((ahead[name] >= 0) & (ahead[name] <= 1)).all()
+
+
+def test_what_was_not_seen_is_not_looked_at(curve):
+    cut = forecast(curve.sel(n=slice(None, 50)), [100, 200])
+    for one in (curve, curve.where(curve.n <= 50, 0.1)):
+        assert forecast(one, [100, 200], last=50).identical(cut)
+
+
+def test_quantiles_and_curves_without_repetitions_are_predicted(curve):
+    low = forecast(curve, [800], over=0.05)
+    assert low["mean"] < forecast(curve, [800])["mean"]
+    assert np.isnan(low.single_low).all()
+    alone = forecast(curve.mean("repetition"), [800])
+    assert np.isfinite(alone.mean_low).all() and np.isnan(alone.single_low).all()
+
+
+def test_several_curves_are_predicted_as_each_is():
+    several = made(np.random.default_rng(3), count=3)
+    together = forecast(several, [600, 900])
+    assert together["mean"].dims == ("learner", "n")
+    for k in range(3):
+        alone = forecast(several.isel(learner=k), [600, 900])
+        for name in ("mean", "mean_low", "single_high", "weight"):
+            assert np.array_equal(together[name].isel(learner=k), alone[name])
+
+
+def test_rows_needed_inverts_the_forecast(curve):
+    later = float(forecast(curve, [200], last=100)["mean"][0])
+    needed = rows_needed(curve, later, last=100)
+    assert needed.answer == "forecast" and needed.rows == pytest.approx(200, rel=0.03)
+    assert needed.rows_low <= needed.rows <= needed.rows_high
+    wide = rows_needed(curve, later, last=100, level=0.99)
+    assert wide.rows_low <= needed.rows_low and wide.rows_high >= needed.rows_high
+    seen = rows_needed(curve, 0.5)
+    assert seen.answer == "seen"
+    assert seen.rows == lcdb.analysis.sample_size_for(curve.mean("repetition").expand_dims(
+        repetition=8, axis=-1), 0.5)  # fmt: skip
+    never = rows_needed(curve, 1.0)
+    assert never.answer == "beyond" and np.isinf(never.rows)
+    near = rows_needed(curve, later, last=100, largest=150)
+    assert near.answer == "beyond"
+
+
+def test_rows_needed_knows_losses_and_quantiles():
+    loss = made(np.random.default_rng(4), metric="brier").isel(learner=0)
+    target = float(forecast(loss, [300], last=150)["mean"][0])
+    needed = rows_needed(loss, target, last=150)
+    assert needed.answer == "forecast" and needed.rows == pytest.approx(300, rel=0.03)
+    flipped = rows_needed(1 - loss, 1 - target, last=150, direction="maximize")
+    assert flipped.rows == pytest.approx(float(needed.rows), rel=0.1)
+    strict = rows_needed(loss, target, quantile=0.05, last=150)
+    assert strict.rows >= needed.rows
+
+
+def test_mistakes_say_what_to_do(curve):
+    with pytest.raises(LabelError, match="ask for larger n"):
+        forecast(curve, [100, 800])
+    with pytest.raises(LabelError, match="needs 6 or more"):
+        forecast(curve.isel(n=slice(0, 4)), [800])
+    with pytest.raises(LabelError, match="level is 90"):
+        forecast(curve, [800], level=90)
+    with pytest.raises(LabelError, match="two datasets or more"):
+        forecast_benchmark({61: curve})
+
+
+def test_intervals_hold_on_curves_like_those_that_calibrated_them():
+    rng = np.random.default_rng(6)
+    curves = {name: made(rng, count=20) for name in "abcd"}
+    judged = forecast_benchmark(curves)
+    assert judged.error.dims == ("forecaster", "cut", "ratio")
+    assert list(judged.forecaster.values) == list(METHODS)
+    covered = judged.coverage_of.sel(forecaster="forecast")
+    assert 0.8 < covered.mean() < 0.97
+    rank = judged["rank"].mean(["cut", "ratio"]).to_series()
+    assert rank["forecast"] < rank["last value"]
+    half = forecast_benchmark(curves, level=0.5)
+    assert half.coverage_of.sel(forecaster="forecast").mean() == pytest.approx(0.5, abs=0.15)
+    rule = forecast_calibration(curves)
+    assert np.array(rule["factors"]).shape == (len(SIZES), 2, len(LEVELS))
+
+
+def test_the_calibration_is_that_of_errors():
+    rng = np.random.default_rng(7)
+    error = np.abs(rng.normal(size=4000))
+    rule = measure(error, np.full(4000, 100), np.repeat([2.0, 4.0], 2000), (2.0, 4.0))
+    assert rule.factor(0.9, 100, np.array([2.0, 4.0])) == pytest.approx([1.645, 1.645], abs=0.1)
+    assert rule.factor(0.99, 100, np.array([2.0]))[0] == pytest.approx(2.58, abs=0.2)
+    assert (np.diff(shipped().factors, axis=-1) > 0).all()
+    stored = json.loads((files("lcdb.data") / "forecast.json").read_text("utf-8"))
+    assert np.isfinite(stored["factors"]).all()
+
+
+def test_a_size_weighs_its_share_of_the_axis():
+    assert spacing(np.array([1.0, 2.0, 4.0, 8.0])) == pytest.approx([1 / 6, 1 / 3, 1 / 3, 1 / 6])
+    assert spacing(np.array([5.0])).tolist() == [1.0]
+
+
+def test_the_figure_shows_what_came_later_and_where_it_stops(curve):
+    ax = lcdb.plot.forecast(curve, largest=600, last=50, target=0.9)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["forecast of the mean", "90 % of single training sets", "seen", "came later"]
+    assert any("not calibrated" in text.get_text() for text in ax.texts)
+    alone = lcdb.plot.forecast(curve.mean("repetition"), ax=ax)
+    assert alone is ax
+    with pytest.raises(LabelError, match="one curve"):
+        lcdb.plot.forecast(made(np.random.default_rng(1), count=2))
