@@ -10,6 +10,7 @@ import xarray as xr
 
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims
 from lcdb.analysis.fits import chosen_models, one_curve
+from lcdb.analysis.selections import takes_selections
 from lcdb.curves.benchmarking import METHODS, Cases, judge, make_cases
 from lcdb.curves.calibration import HONEST, Calibration, measure, shipped
 from lcdb.curves.forecasting import (
@@ -96,6 +97,7 @@ def _single(known: dict[str, Any], targets: np.ndarray, level: float) -> np.ndar
     return ends[:, None] * sd[-1] * (targets / n[-1]) ** min(power, 0.0)
 
 
+@takes_selections
 def forecast(
     curve: xr.DataArray,
     n: float | Sequence[float] | np.ndarray,
@@ -198,6 +200,7 @@ def forecast(
     return dataset
 
 
+@takes_selections
 def rows_needed(
     curve: xr.DataArray,
     target: float,
@@ -239,7 +242,7 @@ def rows_needed(
     >>> import lcdb
     >>> with lcdb.tutorial() as db:
     ...     curve = db.curve("iris", "QDC", sampling="random", split="varying")
-    ...     needed = lcdb.analysis.rows_needed(curve, 0.95, last=50)
+    ...     needed = lcdb.analysis.rows_needed(curve, 0.97, last=63)
     >>> needed.answer.item(), bool(needed.rows_low <= needed.rows <= needed.rows_high)
     ('forecast', True)
     """
@@ -331,9 +334,9 @@ def forecast_benchmark(curves: Mapping[Any, Any], level: float = 0.9) -> xr.Data
     Returns
     -------
     xarray.Dataset
-        By ``forecaster``, ``cut`` and ``ratio``: median absolute ``error``, mean ``rank`` (1 is best),
-        ``coverage``, and Winkler's ``score`` of the intervals; and by ``dataset`` ``coverage_of``
-        and ``score_of``.
+        By ``forecaster``, ``cut`` and ``ratio``: median absolute ``error``, mean ``rank`` (1 is
+        best), ``coverage``, and Winkler's ``score`` of the intervals; and by ``dataset``
+        ``coverage_of`` and ``score_of``.
 
     Examples
     --------

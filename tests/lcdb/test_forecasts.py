@@ -100,6 +100,19 @@ def test_several_curves_are_predicted_as_each_is():
             assert np.array_equal(together[name].isel(learner=k), alone[name])
 
 
+def test_dicts_and_several_metrics_are_answered_in_kind():
+    rng = np.random.default_rng(5)
+    one, two = made(rng).isel(learner=0), made(rng, metric="brier").isel(learner=0)
+    both = forecast({61: one, 11: two}, [800])
+    assert list(both) == [61, 11] and both[11].equals(forecast(two, [800]))
+    cube = xr.Dataset({"accuracy": one, "brier": two})
+    ahead = forecast(cube, [800])
+    assert ahead.metric.values.tolist() == ["accuracy", "brier"]
+    assert ahead["mean"].sel(metric="brier") == forecast(two, [800])["mean"]
+    needed = rows_needed({61: one, 11: one}, 0.5)
+    assert needed[61].equals(needed[11])
+
+
 def test_rows_needed_inverts_the_forecast(curve):
     later = float(forecast(curve, [200], last=100)["mean"][0])
     needed = rows_needed(curve, later, last=100)
