@@ -254,7 +254,7 @@ def rows_needed(
         over = quantile if way == "maximize" else 1.0 - quantile
     others, curves = _one_by_one(curve)
     shape = tuple(curve.sizes[dim] for dim in others)
-    rows = np.full((3, *shape), np.inf)
+    rows = [np.full(shape, np.inf) for _ in range(3)]
     answer = np.full(shape, "beyond", dtype="<U8")
     for place, one in curves:
         known = _seen(one, over, last)
@@ -262,7 +262,8 @@ def rows_needed(
         good = sign * known["mean"] >= sign * target
         lasting = np.flip(np.logical_and.accumulate(np.flip(good)))
         if lasting.any():
-            rows[(slice(None), *place)] = known["n"][lasting.argmax()]
+            for line in rows:
+                line[place] = known["n"][lasting.argmax()]
             answer[place] = "seen"
             continue
         reach = largest if largest is not None else HONEST * end
@@ -272,8 +273,8 @@ def rows_needed(
         for k, name in enumerate(("mean", near, far)):
             reached = sign * ahead[name].values >= sign * target
             if reached.any():
-                rows[(k, *place)] = sizes[reached.argmax()]
-        if np.isfinite(rows[(0, *place)]):
+                rows[k][place] = sizes[reached.argmax()]
+        if np.isfinite(rows[0][place]):
             answer[place] = "forecast"
     coords = {k: v for k, v in curve.coords.items() if not {"n", REPETITION} & set(v.dims)}
     text = f"rows until {target:g}"
