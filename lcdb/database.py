@@ -383,7 +383,7 @@ class Database(Mapping[Key, xr.Dataset]):
             table = pd.MultiIndex.from_product(levels, names=UNIT_DIMS).to_frame(index=False)
             table.insert(0, "dataset", key)
             table.insert(1, "name", header.name)
-            table["status"] = pd.Categorical.from_codes(header.status.ravel(), STATUSES)
+            table["status"] = pd.Categorical.from_codes(header.status.ravel(), pd.Index(STATUSES))
             reasons = self._reasons(header)
             names = map(tuple, table[[*UNIT_DIMS, "status"]].to_numpy())
             table["reason"] = [reasons.get(name, "") for name in names]
