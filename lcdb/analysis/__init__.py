@@ -28,13 +28,16 @@ from lcdb.analysis.forecasts import (
     forecast_calibration,
     rows_needed,
 )
+from lcdb.analysis.pairs import compare
 from lcdb.analysis.published import Results, read_results, results_profile
+from lcdb.analysis.shapes import shape
 from lcdb.analysis.tables import tidy
 
 __all__ = [
     "Results",
     "choice_shares",
     "chosen_values",
+    "compare",
     "dominance",
     "fit",
     "fitted",
@@ -51,6 +54,7 @@ __all__ = [
     "results_profile",
     "rows_needed",
     "sample_size_for",
+    "shape",
     "summary",
     "tidy",
     "top_k_change",

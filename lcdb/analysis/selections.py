@@ -76,7 +76,7 @@ def takes_selections(function: _Function) -> _Function:
             return function(scores, *arguments, **options)
         _, *named = signature.bind(scores, *arguments, **options).arguments.items()
         found = {
-            name: function(array, **_without_test_rows(name, dict(named)))
+            name: function(array, **_of_metric(name, dict(named)))
             for name, array in metrics_of(scores)
         }
         return _along_metrics(found)
@@ -125,5 +125,12 @@ def _of(key: Any, value: Any) -> Any:
     return value[key]
 
 
-def _without_test_rows(metric: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: None if k == _TEST_ROWS and metric != "accuracy" else v for k, v in options.items()}
+def _of_metric(metric: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments as they are for one metric: datasets of several metrics are taken apart."""
+    parts = dict(options)
+    for name, value in options.items():
+        if name == _TEST_ROWS and metric != "accuracy":
+            parts[name] = None
+        elif isinstance(value, xr.Dataset) and metric in value:
+            parts[name] = dict(metrics_of(value))[metric]
+    return parts

@@ -15,6 +15,16 @@ from lcdb.stats.dominance import (
 from lcdb.stats.intervals import band_width, quantile_interval, quantile_ranks
 from lcdb.stats.lattice import LARGEST_STEP, grouped_normal_test, ragged_lattice_test
 from lcdb.stats.multiplicity import benjamini_hochberg, lilliefors
+from lcdb.stats.paired import (
+    PairedMean,
+    Superiority,
+    corrected_p,
+    differences,
+    paired_mean,
+    sign_test,
+    superiority,
+    wilcoxon,
+)
 from lcdb.stats.profiles import (
     gap_distance,
     mann_whitney_distance,
@@ -22,6 +32,13 @@ from lcdb.stats.profiles import (
     ratio_distance,
     welch_distance,
     welch_distance_of_samples,
+)
+from lcdb.stats.quantiles import (
+    QuantileDifferences,
+    bootstrap_counts,
+    harrell_davis,
+    quantile_differences,
+    resampled_quantiles,
 )
 from lcdb.stats.ranking import TopKChange, gaussian_null, top_k_change
 from lcdb.stats.risk import (
@@ -39,6 +56,7 @@ from lcdb.stats.rules import (
     lattice_test,
     non_gaussian,
 )
+from lcdb.stats.shape import Pair, Shape, Triple, shape_of, thinned
 from lcdb.stats.summary import FIELDS, QUANTILES, is_constant, summary
 
 __all__ = [
@@ -48,18 +66,28 @@ __all__ = [
     "LEVEL",
     "QUANTILES",
     "Dominance",
+    "Pair",
+    "PairedMean",
+    "QuantileDifferences",
+    "Shape",
+    "Superiority",
     "TopKChange",
+    "Triple",
     "almost_dominates",
     "band_width",
     "benjamini_hochberg",
     "bootstrap",
+    "bootstrap_counts",
     "cdf",
+    "corrected_p",
     "cvar_lower",
     "cvar_upper",
+    "differences",
     "first_order",
     "gap_distance",
     "gaussian_null",
     "grouped_normal_test",
+    "harrell_davis",
     "inverse_cdf",
     "inverse_cdf_band",
     "is_constant",
@@ -68,17 +96,25 @@ __all__ = [
     "lilliefors",
     "mann_whitney_distance",
     "non_gaussian",
+    "paired_mean",
     "profile",
+    "quantile_differences",
     "quantile_interval",
     "quantile_ranks",
     "ragged_lattice_test",
     "ratio_distance",
+    "resampled_quantiles",
     "second_order",
+    "shape_of",
+    "sign_test",
     "summary",
     "summary_of_counts",
+    "superiority",
+    "thinned",
     "threshold_area",
     "top_k_change",
     "violation",
     "welch_distance",
     "welch_distance_of_samples",
+    "wilcoxon",
 ]

@@ -1,0 +1,181 @@
+"""The shape of curves, against a triple loop; false alarms and what is found of planted dips."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from counts import counts
+from oracles import comparing as oracle
+from scipy.stats import t as student
+
+import lcdb
+from lcdb import analysis, stats
+from lcdb.errors import ArgumentError, LabelError
+
+
+def random_curve(rng):
+    """Losses of 4 to 9 sizes and 3 to 12 repetitions: smooth, rounded, or with constant sizes."""
+    size, repetitions = rng.integers(4, 10), rng.integers(3, 13)
+    n = np.sort(rng.choice(np.arange(1, 60), size, replace=False))
+    mean = 1.0 / n + 0.1 * rng.standard_normal(size) * rng.integers(0, 2)
+    shared = rng.standard_normal(repetitions) * rng.integers(0, 2)
+    losses = mean[:, None] + 0.05 * (rng.standard_normal((size, repetitions)) + shared)
+    kind = rng.integers(0, 3)
+    if kind == 1:
+        losses = np.rint(losses * 20) / 20
+    if kind == 2:
+        losses[rng.integers(0, size, 2)] = rng.integers(0, 3) / 4
+    return losses, n
+
+
+def test_shapes_are_those_of_a_triple_loop():
+    rng = np.random.default_rng(6)
+    kinds = set()
+    for _ in range(counts(60, 200)):
+        losses, n = random_curve(rng)
+        found = stats.shape_of(losses, n)
+        rows = [list(map(float, row)) for row in losses]
+        for pair, every in ((found.rise, oracle.rises(rows)), (found.dip, oracle.dips(rows))):
+            least = min(p for p, *_ in every)
+            np.testing.assert_allclose(pair.p, least, rtol=1e-9)
+            if least < 1:
+                _, _, _, size = next(e for e in every if e[1:3] == (pair.early, pair.late))
+                np.testing.assert_allclose(pair.size, size, atol=1e-12)
+        triples = {e[1:4]: e for e in oracle.bumps(rows, list(map(float, n)))}
+        least = min(e[0] for e in triples.values())
+        np.testing.assert_allclose(found.bump.p, least, rtol=1e-9)
+        highest = max(e[4] for e in triples.values())
+        np.testing.assert_allclose(found.peak.size, max(highest, 0.0), atol=1e-12)
+        for triple in (found.bump, found.peak):
+            if triple.left >= 0:
+                p, *_, size, rise, fall = triples[triple.left, triple.middle, triple.right]
+                ours = (triple.p, triple.rise_p, triple.fall_p)
+                np.testing.assert_allclose(ours, (p, rise, fall), rtol=1e-9)
+                np.testing.assert_allclose(triple.size, size, atol=1e-12)
+        kinds.add((found.rise.p < 0.05, found.bump.p < 0.05))
+    assert len(kinds) >= 3
+
+
+def test_a_curve_without_spread_misbehaves_nowhere():
+    flat = np.repeat([[0.5], [0.4], [0.6]], 20, axis=1)  # rises, and never varies: p is 1
+    found = stats.shape_of(flat, np.array([1, 2, 3]))
+    assert found.rise.p == found.dip.p == found.bump.p == found.peak.p == 1
+    assert stats.shape_of(flat[:1], np.array([1])) is None
+    assert stats.shape_of(flat[:, :1], np.array([1, 2, 3])) is None
+
+
+def test_gaps_are_left_out():
+    rng = np.random.default_rng(7)
+    losses = rng.standard_normal((5, 30))
+    gaps = np.insert(losses, 2, np.nan, axis=0)
+    gaps[0, 4] = np.nan
+    found = stats.shape_of(gaps, np.array([1, 2, 3, 4, 5, 6]))
+    expected = stats.shape_of(np.delete(losses, 4, axis=1), np.array([1, 2, 4, 5, 6]))
+    assert found.repetitions == 29
+    assert found.rise.p == expected.rise.p and found.bump.p == expected.bump.p
+    skipped = {2: 3, 3: 4, 4: 5}
+    assert found.rise.late == skipped.get(expected.rise.late, expected.rise.late)
+
+
+def test_thinning_keeps_the_ends():
+    sizes = np.arange(5, 2005)
+    places = stats.thinned(sizes, 400)
+    assert 390 < len(places) <= 400 and places[0] == 0 and places[-1] == 1999
+    assert (np.diff(places) > 0).all()
+    assert stats.thinned(sizes[:400], 400).tolist() == list(range(400))
+
+
+# -- error rates -----------------------------------------------------------------------------------
+
+
+def noisy(mean, rng, repetitions=25):
+    shared = rng.standard_normal(repetitions)
+    return mean[:, None] + 0.03 * (rng.standard_normal((len(mean), repetitions)) + shared)
+
+
+def test_false_alarms_on_well_behaved_curves():
+    """Monotone convex curves; a straight line is the hardest of them for convexity."""
+    rng = np.random.default_rng(30)
+    n = np.unique(np.geomspace(2, 300, 20).astype(int))
+    alarms = np.zeros(4)
+    simulations = counts(500, 10_000)
+    for i in range(simulations):
+        mean = 0.2 + 0.3 * n ** -rng.uniform(0.1, 2.0) if i % 2 else 0.3 - 1e-4 * n
+        found = stats.shape_of(noisy(mean, rng), n)
+        three = max(found.peak.p, found.peak.rise_p, found.peak.fall_p)
+        alarms += np.array([found.rise.p, found.dip.p, found.bump.p, three]) <= 0.05
+    rates = 100 * alarms / simulations
+    print("false alarms (%)", rates)
+    assert (rates <= 5).all()
+
+
+def test_planted_dips_are_found():
+    """A dip of the corrected critical value and 2 standard errors of the paired difference."""
+    rng = np.random.default_rng(31)
+    n = np.unique(np.geomspace(2, 300, 20).astype(int))
+    error = 0.03 * np.sqrt(2 / 25)
+    tests = len(n) * (len(n) - 1) // 2
+    size = error * (student.isf(0.05 / tests, 24) + 2)
+    mean = 0.2 + 0.3 / n
+    mean[-1] = mean[-2] + size
+    simulations = counts(300, 10_000)
+    hits = [stats.shape_of(noisy(mean, rng), n).rise.p <= 0.05 for _ in range(simulations)]
+    print("found (%)", 100 * np.mean(hits))
+    assert np.mean(hits) >= 0.95
+
+
+# -- labels ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def curves():
+    with lcdb.tutorial() as db:
+        labels = {"sampling": "additive", "split": "fixed", "tuning": "default"}
+        yield db.select("iris", **labels)[61].load()
+
+
+def test_shapes_of_accuracies_and_their_places(curves):
+    found = analysis.shape(curves, at_most=30, alpha=0.01)
+    assert found["monotone"].dims == ("learner",) and (found["sizes"] <= 30).all()
+    qdc = found.sel(learner="QDC")
+    assert qdc["monotone"] == 0 and qdc["rise_p"] <= 0.01
+    means = curves.sel(learner="QDC").mean("repetition")
+    fall = means.sel(n=qdc["rise_from"]) - means.sel(n=qdc["rise_to"])
+    np.testing.assert_allclose(qdc["rise"], fall, atol=1e-12)
+    left, middle, right = (means.sel(n=qdc[f"bump_{s}"]) for s in ("left", "n", "right"))
+    share = (qdc["bump_n"] - qdc["bump_left"]) / (qdc["bump_right"] - qdc["bump_left"])
+    np.testing.assert_allclose(qdc["bump"], (1 - share) * left + share * right - middle, atol=1e-12)
+    turned = analysis.shape(1 - curves, at_most=30, direction="minimize")
+    np.testing.assert_allclose(turned["rise"], found["rise"], atol=1e-12)
+    assert found.attrs["alpha"] == 0.01 and found["rise"].attrs["long_name"]
+
+
+def test_flat_is_a_share_of_a_reference(curves):
+    found = analysis.shape(curves)
+    means = curves.mean("repetition")
+    expected = np.ptp(means.dropna("n", how="all").fillna(means.mean()).values)
+    flat = found["range"] <= 0.05 * expected
+    np.testing.assert_array_equal(found["flat"], flat)
+    one = curves.sel(learner="QDC")
+    assert np.isnan(analysis.shape(one)["flat"])
+    assert analysis.shape(one, reference_range=100.0)["flat"] == 1
+    assert analysis.shape(one, reference_range=0.5)["flat"] == 0
+    levels = xr.DataArray([100.0, 0.1], {"learner": ["QDC", "LDC"]}, ("learner",))
+    both = analysis.shape(curves.sel(learner=["QDC", "LDC"]), reference_range=levels)
+    assert both["flat"].values.tolist() == [1, 0]
+
+
+def test_curves_without_enough_have_no_shape(curves):
+    empty = curves.sel(learner="QDC").where(curves["n"] == 50)
+    found = analysis.shape(empty)
+    assert np.isnan(found["monotone"]) and np.isnan(found["flat"])
+
+
+def test_shape_says_what_it_wants(curves):
+    with pytest.raises(LabelError, match="expected n too"):
+        analysis.shape(curves.isel(n=5, drop=True))
+    with pytest.raises(ArgumentError, match="alpha is 5"):
+        analysis.shape(curves, alpha=5)
+    with pytest.raises(ArgumentError, match="at_most is 2"):
+        analysis.shape(curves, at_most=2)

@@ -1,0 +1,108 @@
+"""Paired comparisons and the shape of curves by their definitions, in plain loops."""
+
+import math
+
+from scipy import integrate
+from scipy.special import gammaln
+from scipy.stats import t as student
+
+
+def mean_and_variance(values):
+    mean = math.fsum(values) / len(values)
+    return mean, math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)
+
+
+def corrected_p(values, training, test):
+    """Nadeau and Bengio (2003), with J repetitions and n2/n1."""
+    mean, variance = mean_and_variance(values)
+    t = mean / math.sqrt((1 / len(values) + test / training) * variance)
+    return 2 * student.sf(abs(t), len(values) - 1)
+
+
+def better(a, b):
+    return sum(1.0 if x > y else 0.5 if x == y else 0.0 for x, y in zip(a, b)) / len(a)  # noqa: B905
+
+
+def wilson(share, size, z):
+    """The p for which |share - p| = z sqrt(p (1 - p) / size), by bisection."""
+
+    def end(good, bad):
+        for _ in range(200):
+            p = 0.5 * (good + bad)
+            if abs(share - p) <= z * math.sqrt(p * (1 - p) / size):
+                good = p
+            else:
+                bad = p
+        return good
+
+    return end(share, 0.0), end(share, 1.0)
+
+
+def harrell_davis(values, q):
+    """Weights by numerical integration of the beta density."""
+    size = len(values)
+    a, b = (size + 1) * q, (size + 1) * (1 - q)
+    log_beta = gammaln(a) + gammaln(b) - gammaln(a + b)
+
+    def density(u):
+        return math.exp((a - 1) * math.log(u) + (b - 1) * math.log1p(-u) - log_beta)
+
+    total = 0.0
+    for i, value in enumerate(sorted(values)):
+        weight, _ = integrate.quad(density, i / size, (i + 1) / size, epsabs=1e-15, epsrel=1e-13)
+        total += weight * value
+    return total
+
+
+def t_of(values):
+    """One-sided t of a mean; None where it has the wrong sign or no spread."""
+    mean, variance = mean_and_variance(values)
+    spread = max(values) - min(values)
+    return None if mean <= 0 or spread < 1e-12 else mean / math.sqrt(variance / len(values))
+
+
+def p_of(values, tests):
+    t = t_of(values)
+    return 1.0 if t is None else min(1.0, tests * float(student.sf(t, len(values) - 1)))
+
+
+def _mean(values):
+    return math.fsum(values) / len(values)
+
+
+def rises(curve):
+    """(p after Bonferroni, i, j, size) of every pair, (size, repetition) of losses."""
+    size = len(curve)
+    tests = size * (size - 1) // 2
+    result = []
+    for i in range(size):
+        for j in range(i + 1, size):
+            d = [y - x for x, y in zip(curve[i], curve[j])]  # noqa: B905
+            result.append((p_of(d, tests), i, j, _mean(d)))
+    return result
+
+
+def dips(curve):
+    last = len(curve) - 1
+    result = []
+    for i in range(last):
+        d = [y - x for x, y in zip(curve[i], curve[last])]  # noqa: B905
+        result.append((p_of(d, last), i, last, _mean(d)))
+    return result
+
+
+def bumps(curve, n):
+    """(p, h, i, j, height, p of the rise, p of the fall) of every triple."""
+    size = len(curve)
+    tests = size * (size - 1) * (size - 2) // 6
+    result = []
+    for h in range(size):
+        for i in range(h + 1, size):
+            for j in range(i + 1, size):
+                right = (n[i] - n[h]) / (n[j] - n[h])
+                triples = list(zip(curve[h], curve[i], curve[j]))  # noqa: B905
+                above = [y - (1 - right) * x - right * z for x, y, z in triples]
+                rise = p_of([y - x for x, y, _ in triples], tests)
+                fall = p_of([y - z for _, y, z in triples], tests)
+                result.append((p_of(above, tests), h, i, j, _mean(above), rise, fall))
+    return result
