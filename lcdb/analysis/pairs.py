@@ -190,7 +190,7 @@ def _compared(
     mean = stats.paired_mean(d, tolerance, confidence)
     better = stats.superiority(d if way == "maximize" else -d, confidence)
     scalars = (
-        *(mean.mean, mean.low, mean.high, mean.sd, mean.count.astype(float)),
+        *(mean.mean, mean.low, mean.high, mean.sd, mean.pairs.astype(float)),
         *(mean.p, stats.wilcoxon(d, tolerance), stats.sign_test(d), *better),
     )
     by_quantile = np.empty((3, *x.shape[:-2], len(first), len(quantiles)))

@@ -41,7 +41,7 @@ class PairedMean(NamedTuple):
     high: np.ndarray
     p: np.ndarray
     sd: np.ndarray
-    count: np.ndarray
+    pairs: np.ndarray
 
 
 class Superiority(NamedTuple):
@@ -95,8 +95,8 @@ def paired_mean(
     width = student.ppf(0.5 + 0.5 * confidence, np.maximum(count - 1, 1)) * error
     p = _two_sided(mean, error, count)
     few = count < 2
-    parts = (np.where(few, np.nan, v) for v in (mean, mean - width, mean + width, p, sd))
-    return PairedMean(*parts, count)
+    parts = [np.where(few, np.nan, v) for v in (mean, mean - width, mean + width, p, sd)]
+    return PairedMean._make([*parts, count])
 
 
 def corrected_p(

@@ -187,8 +187,9 @@ def shape_of(losses: np.ndarray, sizes: np.ndarray) -> Shape | None:
         h, i, j = places
         above, t = _bump(mean, c, sizes[kept], h, i, j)
         rise, fall = _rise(mean, c, h, i), _rise(mean, c, j, i)
-        ps = (p_of(value, triples) for value in (t, rise, fall))
-        return Triple(*(int(k) for k in kept[places]), float(above), *ps)
+        ps = [p_of(value, triples) for value in (t, rise, fall)]
+        left, middle, right = (int(k) for k in kept[places])
+        return Triple(left, middle, right, float(above), *ps)
 
     by_t, by_size = _largest_bumps(mean, c, sizes[kept])
     rises = pair(False, n * (n - 1) // 2), pair(True, n - 1)

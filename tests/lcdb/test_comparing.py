@@ -58,7 +58,7 @@ def test_t_and_its_interval_are_scipys(pairs):
 def test_nadeau_and_bengios_p(pairs):
     a, b = pairs
     found = stats.paired_mean(a - b)
-    p = stats.corrected_p(found.mean, found.sd, found.count, np.full(8, 0.25))
+    p = stats.corrected_p(found.mean, found.sd, found.pairs, np.full(8, 0.25))
     for i in range(5):
         expected = oracle.corrected_p(list(a[i] - b[i]), training=40, test=10)
         np.testing.assert_allclose(p[i], expected, rtol=1e-12)
@@ -200,7 +200,7 @@ def test_the_corrected_t_has_its_size_on_equicorrelated_repetitions(noise, ratio
     shared = np.random.default_rng(21).standard_normal((SIMULATIONS, 1))
     d = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * noise[:, :25]
     found = stats.paired_mean(d)
-    rate = rejected(stats.corrected_p(found.mean, found.sd, found.count, ratio))
+    rate = rejected(stats.corrected_p(found.mean, found.sd, found.pairs, ratio))
     print(ratio, rate, rejected(found.p))
     assert abs(rate - 5) <= SLACK
     assert rejected(found.p) > 20  # which the plain t-test has not
