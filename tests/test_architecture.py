@@ -165,6 +165,7 @@ def writes(name: str) -> list[str]:
 
 # Who may change a file system besides disk.py: nothing of it is in a database directory.
 MAY_WRITE = {
+    "lcdb.publishing.publish": "a folder that goes to a host beside the database",
     "lcdb_builders.storage.disk": "the one place",
     "lcdb_builders.storage.asides": "under the hook of disk.py",
     "lcdb_builders.storage.cube": "into a file object that disk.py gave",

@@ -6,5 +6,6 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "info": ("what a database holds", "lcdb.commands.info", ""),
     "plot": ("a paper's figures from a database", "lcdb.commands.plot", "plot"),
     "profile": ("performance profiles of published results", "lcdb.commands.profile", ""),
+    "publish": ("what others want to read beside a database", "lcdb.commands.publish", ""),
     "tables": ("a paper's tables beside ours", "lcdb.commands.tables", ""),
 }

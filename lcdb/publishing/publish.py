@@ -1,0 +1,150 @@
+"""A folder of descriptions is written that goes to a host together with the database."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from lcdb.errors import ArgumentError, StorageError
+from lcdb.publishing.contents import Contents, read_contents
+from lcdb.publishing.crate import ro_crate
+from lcdb.publishing.croissant import croissant
+from lcdb.publishing.datacite import datacite
+from lcdb.publishing.metadata import ADDRESS, Metadata, read_metadata
+from lcdb.publishing.pages import citation, license_page, readme, sums
+from lcdb.publishing.text import as_json
+
+__all__ = ["Published", "publish"]
+
+_KINDS = {
+    "README.md": "text/markdown",
+    "LICENSE": "text/plain",
+    "CITATION.cff": "text/yaml",
+    "croissant.json": "application/ld+json",
+    "datacite.json": "application/json",
+    "SHA256SUMS": "text/plain",
+}
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was written: the files, and the fields that nobody gave with what was said instead."""
+
+    files: tuple[Path, ...]
+    defaults: Mapping[str, str]
+
+
+def publish(
+    directory: str | os.PathLike[str],
+    url: str,
+    out: str | os.PathLike[str],
+    metadata: str | os.PathLike[str] | None = None,
+) -> Published:
+    """Write what catalogues, archives and people read beside a database.
+
+    The same database, address and metadata give the same bytes.
+
+    Parameters
+    ----------
+    directory
+        A database directory. Its cubes are read whole and compared with their manifests.
+    url
+        Where the database will be: the address that `lcdb.open` takes.
+    out
+        A folder, made if it is missing; it may not be inside `directory`. Files of the same names
+        are replaced, others are left.
+    metadata
+        A TOML file with title, creators, licence and so on; what it leaves out gets a default.
+
+    Returns
+    -------
+    Published
+        The files, and the defaults by field.
+
+    Raises
+    ------
+    NotFoundError, DamagedError
+        There is no database; a file is not what was written.
+    ArgumentError
+        `url` is no address; the metadata have an unknown field or a wrong value.
+    StorageError
+        `out` cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db, tempfile.TemporaryDirectory() as folder:
+    ...     made = publish(db.path, "https://example.org/tutorial", folder)
+    ...     sorted(path.name for path in made.files)[:3]
+    ['CITATION.cff', 'LICENSE', 'README.md']
+    >>> made.defaults["date"]
+    '2026-11-18 (the manifests)'
+    """
+    place, source = Path(out), Path(directory)
+    checked = _checked(url)
+    if place.resolve().is_relative_to(source.resolve()):
+        msg = f"{place} is inside {source}, which holds nothing but the database; name another"
+        raise ArgumentError(msg)
+    contents = read_contents(source)
+    described = read_metadata(metadata, contents)
+    written = _documents(contents, described, checked)
+    _write(place, written)
+    return Published(tuple(place / name for name in written), described.defaults)
+
+
+def _checked(url: str) -> str:
+    """Return an address without a slash at its end, or raise what is wrong with it."""
+    expected = "expected where the database will be, such as 'https://example.org/db'"
+    if not ADDRESS.fullmatch(url):
+        msg = f"url is {url!r}, which is no address; {expected}, without '?' and '#'"
+        raise ArgumentError(msg)
+    try:
+        parts = urlsplit(url)
+        host, secret = parts.hostname, parts.username is not None
+    except ValueError as error:
+        msg = f"url is {url!r}: {error}; {expected}"
+        raise ArgumentError(msg) from error
+    if secret:
+        msg = f"url has a user name or a password in it, which would be published; {expected}"
+        raise ArgumentError(msg)
+    if not host:
+        msg = f"url is {url!r} and names no host; {expected}"
+        raise ArgumentError(msg)
+    return url.rstrip("/")
+
+
+def _documents(contents: Contents, metadata: Metadata, url: str) -> dict[str, bytes]:
+    """Return what each file will hold; the digests are of all the others."""
+    texts = {
+        "README.md": readme(contents, metadata, url),
+        "LICENSE": license_page(metadata),
+        "CITATION.cff": citation(metadata, url),
+        "croissant.json": as_json(croissant(contents, metadata, url)),
+        "datacite.json": as_json(datacite(contents, metadata, url)),
+        "ro-crate-metadata.json": as_json(ro_crate(contents, metadata, url, _KINDS)),
+    }
+    written = {name: text.encode() for name, text in texts.items()}
+    digests = {file.path: file.sha256 for file in contents.files}
+    digests |= {name: hashlib.sha256(body).hexdigest() for name, body in written.items()}
+    return {**written, "SHA256SUMS": sums(digests).encode()}
+
+
+def _write(folder: Path, documents: Mapping[str, bytes]) -> None:
+    """Write each file whole or not at all."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, body in documents.items():
+            temporary = folder / f".{name}.{os.getpid()}"
+            try:
+                temporary.write_bytes(body)
+                os.replace(temporary, folder / name)
+            finally:
+                temporary.unlink(missing_ok=True)
+    except OSError as error:
+        msg = f"{folder} could not be written ({error.strerror or error}); name another --out"
+        raise StorageError(msg) from error
