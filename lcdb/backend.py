@@ -26,7 +26,7 @@ from lcdb.foreign import refuse_foreign_storage
 from lcdb.regular import failing_disk
 from lcdb.slices import Slices
 
-__all__ = ["DRIVER", "HDF5Store", "attributes", "damage"]
+__all__ = ["DRIVER", "HDF5Store", "attributes", "damage", "dims_of"]
 
 #: Keyword arguments with which lcdb opens every HDF5 file that it reads.
 DRIVER: Mapping[str, Any] = {"driver": "stdio", "locking": False}
@@ -113,7 +113,8 @@ def _length(key: Any, size: int) -> int | None:
     return len(key) if isinstance(key, np.ndarray) else None
 
 
-def _dims(dataset: h5py.Dataset) -> tuple[str, ...]:
+def dims_of(dataset: h5py.Dataset) -> tuple[str, ...]:
+    """Return the names of the dims of a variable."""
     if dataset.is_scale:
         return (dataset.name.lstrip("/"),)
     return tuple(dim[0].name.lstrip("/") for dim in dataset.dims)
@@ -171,7 +172,7 @@ class HDF5Store(AbstractDataStore):
         return {name: self._variable(self.file[name]) for name in self.file}
 
     def _variable(self, dataset: h5py.Dataset) -> xr.Variable:
-        dims = _dims(dataset)
+        dims = dims_of(dataset)
         data = indexing.LazilyIndexedArray(_Array(self, dataset))
         return xr.Variable(dims, data, attributes(dataset), _encoding(dataset, self.path, dims))
 

@@ -50,6 +50,7 @@ class Header:
     repetitions: int
     status: np.ndarray = field(repr=False)
     scaling: str = "none"
+    bytes: int = 0
 
     @property
     def key(self) -> int | str:
@@ -145,6 +146,7 @@ def _header(path: Path, file: h5py.File) -> Header:
         repetitions=len(repetitions),
         status=status,
         scaling=_text(file.attrs["scaling"]) if "scaling" in file.attrs else "none",
+        bytes=file.id.get_filesize(),
     )
 
 

@@ -6,14 +6,13 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
 from lcdb import display
-from lcdb.cubefile import Header, dask_chunks, open_cube, read_header
+from lcdb.cubefile import Header, dask_chunks
 from lcdb.errors import (
     LabelError,
     LCDBError,
@@ -21,9 +20,8 @@ from lcdb.errors import (
     PartialCurveWarning,
     did_you_mean,
 )
-from lcdb.folder import cube_files
 from lcdb.naming import check_names, cube_key
-from lcdb.reasons import Reasons, read_reasons
+from lcdb.reasons import Reasons
 from lcdb.schema import EXPERIMENTS, STATUSES, UNIT_DIMS
 from lcdb.selection import (
     Labels,
@@ -35,8 +33,8 @@ from lcdb.selection import (
     take,
     take_several,
 )
-from lcdb.trials import TrialHeader, open_trials, read_trial_header
-from lcdb.trust import examine
+from lcdb.source import source_of
+from lcdb.trials import TrialHeader
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,24 +46,38 @@ Key = int | str
 
 
 def open(
-    path: str | os.PathLike[str], *, chunks: Any = None, check: bool | None = None
+    path: str | os.PathLike[str],
+    *,
+    chunks: Any = None,
+    check: bool | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Database:
-    """Open a database directory, or one cube file, for reading.
+    """Open a database directory, or one cube file, for reading; or one that lies on a host.
 
     Only headers are read; arrays are read when they are used. Nothing is written or locked, and
     nothing beside the cubes is needed. Size and metadata of each file are compared with its
     manifest; a file without one is gone through by a process of its own, which may take a second.
 
+    Of a URL the index is read, and ranges of cubes when they are used. Every range is compared with
+    its checksum in the index.
+
     Parameters
     ----------
     path
-        A directory that ``lcdb build`` made (its cubes are in ``cubes/``), or one ``.nc`` file.
+        A directory that ``lcdb build`` made (its cubes are in ``cubes/``), or one ``.nc`` file; or
+        the URL of one, ``https://…`` or any that fsspec knows (``s3://…``, with the extra
+        ``remote``), where ``lcdb index`` has written an index.
     chunks
         None for plain arrays, best for slices. ``"auto"`` for dask arrays of whole curves; a dict
         from dim to chunk length for others.
     check
         True to compare values with their digests when they are read; False to compare nothing,
         for files that are known to be damaged; None for what takes no time.
+    cache
+        Of a URL: a folder in which to keep what is read; None to keep it in memory.
+    storage_options
+        Of a URL: credentials and the like as fsspec takes them; for http ``{"headers": {…}}``.
 
     Returns
     -------
@@ -76,6 +88,8 @@ def open(
     ------
     NotFoundError, SchemaError, FormatVersionError, DamagedError
         There is no cube; a file is not one; a newer lcdb wrote it; its bytes are damaged.
+    HostError, ReadError, StaleError
+        Of a URL: the host cannot serve ranges; it does not answer; a cube was replaced meanwhile.
 
     Examples
     --------
@@ -85,7 +99,7 @@ def open(
     ...     curve.dims
     ('n', 'repetition')
     """
-    return Database(path, chunks=chunks, check=check)
+    return Database(path, chunks=chunks, check=check, cache=cache, storage_options=storage_options)
 
 
 class Database(Mapping[Key, xr.Dataset]):
@@ -97,7 +111,7 @@ class Database(Mapping[Key, xr.Dataset]):
 
     Parameters
     ----------
-    path, chunks, check
+    path, chunks, check, cache, storage_options
         As `lcdb.open` takes them.
 
     Examples
@@ -112,16 +126,24 @@ class Database(Mapping[Key, xr.Dataset]):
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, chunks: Any = None, check: bool | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        chunks: Any = None,
+        check: bool | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.path = Path(path)
         dask_chunks(chunks)  # a mistake is told now, not at the first use
         self.chunks, self.check = chunks, check
-        curves, self._experiments = cube_files(self.path, check)
-        if not curves:
+        self._source = source_of(path, chunks, check, cache, storage_options)
+        #: The directory or file, or its URL.
+        self.path = self._source.path
+        self._experiments = self._source.experiments
+        headers = self._source.headers
+        if not headers:
             self.experiments  # noqa: B018  # nothing else is there: damage is told now
-        headers = [read_header(file) for file in curves]
-        if self.path.is_dir():
+        if self._source.is_folder:
             check_names({head.path: cube_key(head.id, head.scaling) for head in headers})
         keyed = {header.key: header for header in headers}
         order = sorted(keyed, key=lambda key: (isinstance(key, str), key))
@@ -198,14 +220,13 @@ class Database(Mapping[Key, xr.Dataset]):
     def _experiment(self, name: str) -> xr.Dataset:
         self._check_open()
         if name not in self._trials:
-            self._trials[name] = open_trials(self._experiments[name], self.chunks, self.check)
+            self._trials[name] = self._source.open_trials(name)
         return self._trials[name]
 
     def _dataset(self, key: Key) -> xr.Dataset:
         self._check_open()
         if key not in self._datasets:
-            # A build may have published a larger cube since its header was read.
-            header, dataset = open_cube(self._headers[key].path, self.chunks, self.check)
+            header, dataset = self._source.open_cube(self._headers[key])
             self._headers[key], self._datasets[key] = header, dataset
         return self._datasets[key]
 
@@ -219,9 +240,8 @@ class Database(Mapping[Key, xr.Dataset]):
     @property
     def experiments(self) -> Mapping[str, TrialHeader]:
         """What is known of each experiment's cube without reading its trials, by name."""
-        examine(self._experiments.values(), self.check)
-        found = {name: read_trial_header(path) for name, path in self._experiments.items()}
-        if self.path.is_dir():
+        found = self._source.trial_headers()
+        if self._source.is_folder:
             check_names({header.path: header.experiment for header in found.values()})
         return found
 
@@ -293,7 +313,7 @@ class Database(Mapping[Key, xr.Dataset]):
 
     def _reasons(self, header: Header) -> Reasons:
         if header.id not in self._why:
-            self._why[header.id] = read_reasons(header.path)
+            self._why[header.id] = self._source.reasons(header)
         return self._why[header.id]
 
     def select(

@@ -48,7 +48,7 @@ def describe(header: Header) -> dict[str, Any]:
         "status": header.counts,
         "format_version": header.format_version,
         "file": str(header.path),
-        "bytes": header.path.stat().st_size,
+        "bytes": header.bytes,
     }
 
 

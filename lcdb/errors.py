@@ -18,6 +18,7 @@ __all__ = [
     "FailedBlocksError",
     "FetchError",
     "FormatVersionError",
+    "HostError",
     "ImportRefusedError",
     "InterruptedBuildError",
     "LCDBError",
@@ -99,6 +100,10 @@ class DamagedError(LCDBError, OSError):
 
 class ReadError(LCDBError, OSError):
     """A file could not be read now (failing disk or connection); it may well be whole."""
+
+
+class HostError(LCDBError, OSError):
+    """A host on the network does not do what reading a database there needs."""
 
 
 class StaleError(LCDBError, RuntimeError):

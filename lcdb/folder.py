@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from lcdb.cubefile import cube_kind
+from lcdb.cubefile import Header, cube_kind, open_cube, read_header
 from lcdb.errors import NotFoundError
 from lcdb.naming import check_names
+from lcdb.reasons import Reasons, read_reasons
 from lcdb.regular import check_regular
 from lcdb.schema import CUBE_KIND, EXPERIMENTS
+from lcdb.trials import TrialHeader, open_trials, read_trial_header
 from lcdb.trust import examine
 
-__all__ = ["cube_files"]
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["Folder", "cube_files"]
 
 
 def cube_files(path: Path, check: bool | None) -> tuple[list[Path], dict[str, Path]]:
@@ -41,3 +48,53 @@ def cube_files(path: Path, check: bool | None) -> tuple[list[Path], dict[str, Pa
         msg = f"{folder} holds no curve cube; 'lcdb build PLAN --out {path}' makes them"
         raise NotFoundError(msg)
     return curves, experiments
+
+
+class Folder:
+    """A database directory, or one cube file, on a disk of this machine.
+
+    Parameters
+    ----------
+    path, chunks, check
+        As `lcdb.open` takes them.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, chunks: Any, check: bool | None) -> None:
+        self.path = Path(path)
+        self.chunks, self.check = chunks, check
+        self._curves, self._experiments = cube_files(self.path, check)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a directory."""
+        return self.path.is_dir()
+
+    @property
+    def headers(self) -> list[Header]:
+        """What is known of each curve cube, read now."""
+        return [read_header(file) for file in self._curves]
+
+    @property
+    def experiments(self) -> list[str]:
+        """The names of the experiments that there are."""
+        return list(self._experiments)
+
+    def trial_headers(self) -> dict[str, TrialHeader]:
+        """Return what is known of each experiment's cube."""
+        examine(self._experiments.values(), self.check)
+        return {name: read_trial_header(path) for name, path in self._experiments.items()}
+
+    def open_cube(self, header: Header) -> tuple[Header, xr.Dataset]:
+        """Return the header of a cube as it is now, and a lazy dataset of it.
+
+        A build may have published a larger cube since its header was read.
+        """
+        return open_cube(header.path, self.chunks, self.check)
+
+    def open_trials(self, name: str) -> xr.Dataset:
+        """Return a lazy dataset of an experiment's cube."""
+        return open_trials(self._experiments[name], self.chunks, self.check)
+
+    def reasons(self, header: Header) -> Reasons:
+        """Return why curves of a cube are not complete, as far as its manifest says."""
+        return read_reasons(header.path)

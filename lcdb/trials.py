@@ -35,6 +35,8 @@ class TrialHeader:
     trials: int
     wanted: np.ndarray = field(repr=False)
     status: np.ndarray = field(repr=False)
+    format_version: int = FORMAT_VERSION
+    bytes: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return the header as a JSON-able dict."""
@@ -45,7 +47,7 @@ class TrialHeader:
             "trials": self.trials,
             "status": {name: int(n) for name, n in zip(STATUSES, found, strict=True)},
             "file": str(self.path),
-            "bytes": self.path.stat().st_size,
+            "bytes": self.bytes,
         }
 
     def __str__(self) -> str:
@@ -82,6 +84,8 @@ def read_trial_header(path: Path) -> TrialHeader:
             trials=len(file[TRIAL]),
             wanted=file["trials"][...],
             status=file["status"][...],
+            format_version=int(known["format_version"]),
+            bytes=file.id.get_filesize(),
         )
 
 

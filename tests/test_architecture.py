@@ -169,6 +169,7 @@ MAY_WRITE = {
     "lcdb_builders.storage.disk": "the one place",
     "lcdb_builders.storage.asides": "under the hook of disk.py",
     "lcdb_builders.storage.cube": "into a file object that disk.py gave",
+    "lcdb.remote.diskcache": "in the folder that a user names for what was read from hosts",
     "lcdb_builders.kernels.core.store": "compiled kernels, in the user's cache",
     "lcdb_builders.run.child": "a pipe to the process that started it",
     "lcdb_builders.reference.isolation": "a scratch folder for classifiers from elsewhere",

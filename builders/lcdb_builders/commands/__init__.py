@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "compile": ("compile the kernels for this machine", "lcdb_builders.commands.compile", "build"),
     "datasets": ("the ten datasets, and which are at hand", "lcdb_builders.commands.datasets", ""),
     "fetch": ("fetch datasets into the user's cache", "lcdb_builders.commands.fetch", ""),
+    "index": ("what opens a database from a host", "lcdb_builders.commands.index", ""),
     "plan": ("what a plan means, and what it will take", "lcdb_builders.commands.plan", "build"),
     "repair": ("free a directory that builds refuse", "lcdb_builders.commands.repair", ""),
     "replay": ("one cell again, beside what is stored", "lcdb_builders.commands.replay", "build"),

@@ -141,6 +141,9 @@ class _Replayer:
     def root(self) -> Path:
         """The database directory (of a single cube: the folder above its own)."""
         path = self.database.path
+        if not isinstance(path, Path):
+            msg = f"{path} is a URL: replaying needs the snapshots of its datasets; 'lcdb pull' it"
+            raise NotFoundError(msg)
         return path if path.is_dir() else path.resolve().parent.parent
 
     def contents(self, key: Key) -> Contents:

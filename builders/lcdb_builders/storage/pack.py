@@ -38,6 +38,7 @@ from lcdb_builders.storage.cube import (
 from lcdb_builders.storage.disk import Temporary
 from lcdb_builders.storage.environment import Environment
 from lcdb_builders.storage.growth import merge_units, one_source
+from lcdb_builders.storage.indexes import index_cube, index_folder, known_index
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.layout import Coverage
 from lcdb_builders.storage.lease import Lease, TakenError, locked
@@ -181,10 +182,18 @@ class _Packing:
             sha256 = self.old.sha256
             self._settle(self.old)
         settle(self.root, self.snapshot.id, sha256)
+        self._index(path, sha256)
         for s in self.slices:
             if s.is_whole(self.contents.repetitions):
                 self.journal.clear(s.unit, self.blocks[s.unit], self.contents.repetitions)
         return Packed(path, sha256, written, tuple(self.slices), tuple(self.journal.notes))
+
+    def _index(self, path: Path, sha256: str) -> None:
+        """Write the indexes unless they tell of this very cube; who packed it may have died."""
+        known = known_index(path)
+        if known is None or known["header"]["sha256"] != sha256:
+            index_cube(path)
+        index_folder(self.root)
 
     # -- what there is -------------------------------------------------------------------------
 

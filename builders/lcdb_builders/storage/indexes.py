@@ -1,0 +1,86 @@
+"""Indexes in a database directory: one beside each cube, one of all; see `lcdb.remote`.
+
+Who reads a database from a host reads these first. They are made of the cubes alone: an index that
+is lost is written again, and one of another cube than is there is replaced.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lcdb.errors import LCDBError, StorageError
+from lcdb.folder import cube_files
+from lcdb.regular import read_regular
+from lcdb.remote.format import CUBE_INDEX, INDEX_NAME, decode, index_name
+from lcdb.remote.making import cube_index, folder_index
+from lcdb_builders.storage import disk
+
+__all__ = ["index_cube", "index_database", "index_folder", "known_index"]
+
+_ATTEMPTS = 20
+
+
+def known_index(cube: Path) -> dict[str, Any] | None:
+    """Return the index beside a cube, None if there is none that can be read."""
+    path = cube.with_name(index_name(cube.name))
+    try:
+        return decode(read_regular(path, "an index"), CUBE_INDEX, path)
+    except (LCDBError, OSError):
+        return None
+
+
+def index_cube(cube: Path) -> Path:
+    """Write the index beside a cube; return where it is."""
+    path = cube.with_name(index_name(cube.name))
+    _write(path, cube_index(cube))
+    return path
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        same = path.read_bytes() == data
+    except OSError:
+        same = False
+    if not same:
+        disk.replace(path, data)
+
+
+def index_folder(root: Path) -> Path:
+    """Write the index of a database directory from those of its cubes; return where it is.
+
+    Builders may pack several datasets at the same time. Each looks again at what there is after it
+    has written, so that the last one to write has seen all.
+    """
+    path = root / INDEX_NAME
+    for _ in range(_ATTEMPTS):
+        data = _folder(root)
+        _write(path, data)
+        if _folder(root) == data == path.read_bytes():
+            return path
+    msg = f"{path} could not be written: cubes of {root} change all the time; try again later"
+    raise StorageError(msg)
+
+
+def _folder(root: Path) -> bytes:
+    cubes = sorted((root / "cubes").glob("[!.]*.nc"))
+    records = [("cubes/", record) for cube in cubes if (record := known_index(cube)) is not None]
+    return folder_index(records)
+
+
+def index_database(path: Path) -> list[Path]:
+    """Write the index of every cube of a directory, and that of all; or that of one cube file.
+
+    Returns
+    -------
+    list
+        The indexes, that of all last.
+
+    Raises
+    ------
+    NotFoundError, DamagedError, SchemaError
+        There is no cube; one is not what was written, so that no index may vouch for it.
+    """
+    curves, experiments = cube_files(path, None)
+    written = [index_cube(cube) for cube in (*curves, *experiments.values())]
+    return [*written, index_folder(path)] if path.is_dir() else written
