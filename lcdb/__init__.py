@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lcdb import analysis, distribution, plot, schema, stats, tables
     from lcdb.database import Database, open
     from lcdb.shipped import tutorial
-    from lcdb.tools import replay
+    from lcdb.tools import learning_curve, replay
 
 __all__ = [
     "Database",
@@ -33,6 +33,7 @@ __all__ = [
     "analysis",
     "distribution",
     "errors",
+    "learning_curve",
     "open",
     "plot",
     "replay",
@@ -47,6 +48,7 @@ _LAZY = {
     "Database": "lcdb.database",
     "analysis": "",
     "distribution": "",
+    "learning_curve": "lcdb.tools",
     "open": "lcdb.database",
     "plot": "",
     "replay": "lcdb.tools",

@@ -7,7 +7,7 @@ from typing import Any
 
 from lcdb.errors import MissingExtraError
 
-__all__ = ["replay"]
+__all__ = ["learning_curve", "replay"]
 
 
 def _tool(name: str) -> Any:
@@ -20,6 +20,24 @@ def _tool(name: str) -> Any:
             msg = f"{hint} ({error.name} is not installed)"
             raise MissingExtraError(msg) from error
     raise MissingExtraError(hint)
+
+
+def learning_curve(learner: Any, X: Any, y: Any, **options: Any) -> Any:
+    """Return the learning curve of a classifier on one's own data, in memory.
+
+    The options are those of `lcdb_builders.predict.curve.learning_curve`: sizes, repetitions,
+    sampling, split, metrics, rows, scaling, seed, workers, budget, progress.
+
+    Parameters
+    ----------
+    learner
+        A name such as ``"LDC"``, or a classifier with scikit-learn's interface.
+    X, y
+        Features and labels.
+    **options
+        As above.
+    """
+    return _tool("learning_curve")(learner, X, y, **options)
 
 
 def replay(*args: Any, **kwargs: Any) -> Any:

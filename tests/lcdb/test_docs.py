@@ -1,4 +1,4 @@
-"""What the page on querying shows is what happens."""
+"""What the pages on querying, and on data of one's own, show is what happens."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import doctest
 import re
 from pathlib import Path
 
+import pytest
+
 PAGE = Path(__file__).parents[2] / "docs" / "querying.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def test_every_example_of_the_page_runs():
-    text = PAGE.read_text("utf-8")
+@pytest.mark.parametrize(("page", "least"), [("querying.md", 9), ("own_data.md", 4)])
+def test_every_example_of_the_page_runs(page, least):
+    text = PAGE.with_name(page).read_text("utf-8")
     blocks = BLOCK.findall(text)
-    assert len(blocks) > 8
+    assert len(blocks) >= least
     assert all(block.startswith(">>> ") for block in blocks)
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, PAGE.name, str(PAGE), 0)
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)
     said: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF).run(test, out=said.append)
     assert not said, "".join(said)

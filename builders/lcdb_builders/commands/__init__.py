@@ -13,6 +13,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "build",
     ),
     "compile": ("compile the kernels for this machine", "lcdb_builders.commands.compile", "build"),
+    "curve": ("learning curves of a file of your own", "lcdb_builders.commands.curve", "build"),
     "datasets": ("the ten datasets, and which are at hand", "lcdb_builders.commands.datasets", ""),
     "fetch": ("fetch datasets into the user's cache", "lcdb_builders.commands.fetch", ""),
     "index": ("what opens a database from a host", "lcdb_builders.commands.index", ""),

@@ -27,7 +27,7 @@ from lcdb_builders.learners.constructing import (
 from lcdb_builders.learners.imported import FileFinder, file_of, load_class, source_of
 from lcdb_builders.reference.block import reference_block
 
-__all__ = ["GenericLearner"]
+__all__ = ["GenericLearner", "seeds_of"]
 
 
 class GenericLearner(Learner):
@@ -227,7 +227,7 @@ class GenericLearner(Learner):
         if not cell:
             return Generic(self._make(params))
         where = cell["key"], cell["n"], cell["repetition"]
-        return Generic(self._make(params, _seeds(*where)), seed=next(_seeds(*where, lane=1)))
+        return Generic(self._make(params, seeds_of(*where)), seed=next(seeds_of(*where, lane=1)))
 
     def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
         """Return the scores of a block by split: one fitted estimator per cell."""
@@ -239,7 +239,7 @@ def _own(key: str) -> str:
     return key.rpartition("__")[2]
 
 
-def _seeds(key: StreamKey, n: int, repetition: int, lane: int = 0) -> Iterator[int]:
+def seeds_of(key: StreamKey, n: int, repetition: int, lane: int = 0) -> Iterator[int]:
     """Yield seeds of a cell's stream: of 31 bits, which every package takes."""
     bits = stream(key, n, repetition, lane)
     while True:

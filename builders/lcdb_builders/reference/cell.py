@@ -186,8 +186,25 @@ class Answers(NamedTuple):
         )
 
 
-def answer_cell(learner: Learner, estimator: Any, snapshot: Snapshot, rows: np.ndarray) -> Answers:
-    """Return what a fitted estimator says of test rows."""
+def answer_cell(
+    learner: Learner,
+    estimator: Any,
+    snapshot: Snapshot,
+    rows: np.ndarray,
+    *,
+    labels_suffice: bool = False,
+) -> Answers:
+    """Return what a fitted estimator says of test rows.
+
+    Parameters
+    ----------
+    learner, estimator
+        Who is asked.
+    snapshot, rows
+        Of what.
+    labels_suffice
+        Whether to ask a classifier from elsewhere for labels alone.
+    """
     X, y = snapshot.X[rows], snapshot.y[rows]
     if not learner.foreign:
         return _scored(learner, estimator, X, y, snapshot.classes)
@@ -199,6 +216,8 @@ def answer_cell(learner: Learner, estimator: Any, snapshot: Snapshot, rows: np.n
         reason = _reason(error)
         msg = f"{learner.name}: predicting failed: {reason}"
         raise LostCellError(msg, reason) from error
+    if labels_suffice:
+        return Answers(y, None, None, learner.ranking, label=label)
     only_labels = Answers(y, None, None, learner.ranking, label=label, why=ONLY_LABELS)
     if not hasattr(estimator, "log_scores") and not hasattr(estimator, "predict_proba"):
         return only_labels

@@ -19,6 +19,11 @@ __all__ = ["Generic"]
 _ROUNDING = 1e-6
 
 
+def _length(X: Any) -> int:
+    """Return how many rows there are, also of a sparse matrix."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
 def _answering(model: Generic) -> Any:
     """Return who answers: the fitted classifier, or where there was one class, the unfitted."""
     fitted = getattr(model, "estimator_", None)
@@ -50,6 +55,9 @@ class Generic(ClassifierMixin, BaseEstimator):
         The classifier; it is cloned before it is fitted.
     seed
         Of the global random generators while it is at work.
+    labels
+        What it is fitted to in the place of classes 0 to k-1: the label of each class code,
+        ascending. Parameters of the classifier may name labels, such as ``class_weight``.
 
     Examples
     --------
@@ -62,9 +70,10 @@ class Generic(ClassifierMixin, BaseEstimator):
 
     estimator_: Any
 
-    def __init__(self, estimator: Any, seed: int = 0) -> None:
+    def __init__(self, estimator: Any, seed: int = 0, labels: np.ndarray | None = None) -> None:
         self.estimator = estimator
         self.seed = seed
+        self.labels = labels
 
     def fit(self, X: Any, y: Any) -> Generic:
         """Fit to rows; a constant predictor if they are of one class."""
@@ -74,7 +83,7 @@ class Generic(ClassifierMixin, BaseEstimator):
             with isolated(self.seed):
                 again = clone if hasattr(self.estimator, "get_params") else copy.deepcopy
                 fitted = again(self.estimator)
-                fitted.fit(X, codes)
+                fitted.fit(X, codes if self.labels is None else self.labels[y])
             self.estimator_ = fitted
         return self
 
@@ -93,7 +102,7 @@ class Generic(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return (rows, classes) probabilities in the order of `classes_`."""
         if self.estimator_ is None:
-            return np.ones((len(X), 1))
+            return np.ones((_length(X), 1))
         if _is_scored_by_decisions(self):
             return softmax(self.log_scores(X))
         with isolated(self.seed):
@@ -106,12 +115,20 @@ class Generic(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the labels that the classifier itself predicts."""
         if self.estimator_ is None:
-            return np.repeat(self.classes_, len(X))
+            return np.repeat(self.classes_, _length(X))
         with isolated(self.seed):
             label = np.asarray(self.estimator_.predict(X)).reshape(-1)
-        codes = label.astype(np.int64)
-        known = (codes >= 0) & (codes < len(self.classes_))
-        if len(label) != len(X) or (codes != label).any() or not known.all():
+        codes, known = self._codes_of(label)
+        if len(label) != _length(X) or not known.all():
             msg = f"predict returned {label[:3]!r}...; expected labels that it was fitted to"
             raise ValueError(msg)
         return self.classes_[codes]
+
+    def _codes_of(self, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the place of each label among those it was fitted to, and whether it is there."""
+        if self.labels is None:
+            codes = label.astype(np.int64)
+            return codes, (codes >= 0) & (codes < len(self.classes_)) & (codes == label)
+        fitted = self.labels[self.classes_]
+        codes = np.minimum(np.searchsorted(fitted, label), len(fitted) - 1)
+        return codes, fitted[codes] == label

@@ -1,0 +1,258 @@
+"""Time is spent breadth first: all sizes of a few repetitions, then of more.
+
+The first cells are computed by this process, which shows how long cells take (and compiles kernels
+once); what is left is shared out in pieces of a fraction of a second, so that a time limit and
+Ctrl-C are obeyed soon.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from typing import Any, Protocol
+
+from lcdb.errors import ArgumentError
+from lcdb_builders.predict.cells import Computed, Piece
+from lcdb_builders.run.progress import Progress
+
+__all__ = ["Pieces", "seconds_of", "spend"]
+
+# Seconds that a piece should take.
+_PIECE = 0.2
+# After so long alone, and with so much left, other processes are worth their start.
+_ALONE, _WORTH = 1.0, 2.0
+# Seconds that pieces which are under way have after the end of a budget.
+_GRACE = 1.0
+_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
+
+
+class Work(Protocol):
+    """What computes pieces."""
+
+    def compute(self, piece: Piece) -> Computed:
+        """Return the values of a piece."""
+
+
+def seconds_of(budget: str | float | None) -> float | None:
+    """Return a budget in seconds.
+
+    Examples
+    --------
+    >>> seconds_of("60s"), seconds_of("1.5 min"), seconds_of(10), seconds_of(None)
+    (60.0, 90.0, 10.0, None)
+    """
+    if budget is None:
+        return None
+    text = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(s|min|m|h|)\s*", str(budget))
+    if not text or float(text[1]) <= 0:
+        msg = f"budget is {budget!r}; expected seconds, or a text such as '60s', '5min' or '2h'"
+        raise ArgumentError(msg)
+    return float(text[1]) * _UNITS[text[2]]
+
+
+class Pieces:
+    """Cells that are still to be given out, breadth first over sizes.
+
+    Examples
+    --------
+    >>> pieces = Pieces(sizes=3, repetitions=10)
+    >>> [tuple(pieces.take(cells)) for cells in (2, 9, 9)]
+    [(0, 2, 0, 1), (2, 3, 0, 1), (0, 3, 1, 4)]
+    """
+
+    def __init__(self, sizes: int, repetitions: int) -> None:
+        self.sizes, self.repetitions = sizes, repetitions
+        self._size, self._repetition = 0, 0
+
+    @property
+    def left(self) -> int:
+        """How many cells there still are."""
+        return (self.repetitions - self._repetition) * self.sizes - self._size
+
+    def take(self, cells: int) -> Piece:
+        """Return the next piece, of about so many cells; there must be some left."""
+        first = self._repetition
+        if self._size or cells < self.sizes:
+            stop = min(self.sizes, self._size + max(cells, 1))
+            piece = Piece(self._size, stop, first, first + 1)
+            self._size = stop % self.sizes
+            self._repetition += self._size == 0
+            return piece
+        self._repetition = min(self.repetitions, first + cells // self.sizes)
+        return Piece(0, self.sizes, first, self._repetition)
+
+
+class _Spending:
+    """What is done of a work, and how fast."""
+
+    def __init__(self, pieces: Pieces, keep: Callable[[Piece, Computed], None]) -> None:
+        self.pieces = pieces
+        self.keep = keep
+        self.rate = 0.0  # cells per second, of one worker
+
+    def next(self) -> Piece:
+        """Return the next piece, of the length that suits the rate."""
+        return self.pieces.take(max(1, int(self.rate * _PIECE)))
+
+    def take_in(self, piece: Piece, computed: Computed, took: float) -> None:
+        """Keep a result; the rate follows, but no piece is more than four times the last."""
+        self.keep(piece, computed)
+        rate = piece.cells / max(took, 1e-6)
+        self.rate = min(rate, 4 * max(self.rate, piece.cells / _PIECE))
+
+
+def spend(
+    work: Work,
+    pieces: Pieces,
+    keep: Callable[[Piece, Computed], None],
+    *,
+    workers: int,
+    seconds: float | None,
+    progress: Progress,
+    processes: bool,
+) -> str:
+    """Compute pieces until all are done, the time is up, or Ctrl-C; return why it ended.
+
+    Parameters
+    ----------
+    work
+        What computes pieces.
+    pieces
+        What there is.
+    keep
+        Called with each piece and its values, here.
+    workers
+        How many pieces at once.
+    seconds
+        The budget; None for no limit. Some cells are computed whatever it is.
+    progress
+        Is told of what is done.
+    processes
+        Whether pieces go to other processes, or to threads of this one.
+
+    Returns
+    -------
+    str
+        ``"complete"``, ``"budget"`` or ``"interrupted"``.
+    """
+    deadline = None if seconds is None else time.monotonic() + seconds
+
+    def kept(piece: Piece, computed: Computed) -> None:
+        keep(piece, computed)
+        progress.advance(piece.cells, piece.cells)
+
+    spending = _Spending(pieces, kept)
+    started = time.monotonic()
+    try:
+        _alone(work, spending, workers, deadline, processes)
+        if not pieces.left:
+            return "complete"
+        if _is_over(deadline):
+            return "budget"
+        return _shared(work, spending, workers, deadline, processes)
+    except KeyboardInterrupt:
+        if not spending.rate:
+            raise
+        progress.tell(f"interrupted after {time.monotonic() - started:.0f} s: what is there stays")
+        return "interrupted"
+
+
+def _is_over(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() >= deadline
+
+
+def _alone(
+    work: Work, spending: _Spending, workers: int, deadline: float | None, processes: bool
+) -> None:
+    """Compute pieces in this process, until others are worth their start."""
+    started = time.monotonic()
+    first = True
+    while spending.pieces.left and (first or not _is_over(deadline)):
+        before = time.monotonic()
+        piece = spending.next()
+        spending.take_in(piece, work.compute(piece), time.monotonic() - before)
+        if workers > 1 and not first:
+            alone = time.monotonic() - started
+            left = spending.pieces.left / spending.rate
+            if not processes or (alone > _ALONE and left > _WORTH):
+                return
+        first = False
+
+
+def _shared(
+    work: Work, spending: _Spending, workers: int, deadline: float | None, processes: bool
+) -> str:
+    """Compute what is left with several workers."""
+    executor = _processes(work, workers) if processes else ThreadPoolExecutor(workers)
+    compute = _compute if processes else _timed(work)
+    running: dict[Future, Piece] = {}
+    ended = "complete"
+    try:
+        while True:
+            while spending.pieces.left and len(running) < workers + 1 and not _is_over(deadline):
+                piece = spending.next()
+                running[executor.submit(compute, piece)] = piece
+            if not running:
+                break
+            done, _ = wait(running, _patience(deadline), FIRST_COMPLETED)
+            for future in done:
+                computed, took = future.result()
+                spending.take_in(running.pop(future), computed, took)
+            if not done:
+                break  # the time is up, and what is under way takes too long
+        if spending.pieces.left or running:
+            ended = "budget"
+    except BaseException:
+        _stop(executor, processes)
+        raise
+    if running:
+        _stop(executor, processes)
+    else:
+        executor.shutdown()
+    return ended
+
+
+def _patience(deadline: float | None) -> float | None:
+    return None if deadline is None else max(0.0, deadline - time.monotonic()) + _GRACE
+
+
+def _stop(executor: Any, processes: bool) -> None:
+    """End workers: processes at once, threads after the pieces that they have begun."""
+    if processes:
+        executor.shutdown(wait=True, kill_workers=True)
+    else:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _timed(work: Work) -> Callable[[Piece], tuple[Computed, float]]:
+    def compute(piece: Piece) -> tuple[Computed, float]:
+        started = time.monotonic()
+        computed = work.compute(piece)
+        return computed, time.monotonic() - started
+
+    return compute
+
+
+# -- in other processes ----------------------------------------------------------------------------
+
+_works: list[Work] = []
+
+
+def _processes(work: Work, workers: int) -> Executor:
+    """Return processes that have the work; classes of a notebook travel with it."""
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(workers, initializer=_begin, initargs=(work,))
+
+
+def _begin(work: Work) -> None:
+    """Prepare a process: Ctrl-C is for the one that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _works[:] = [work]
+
+
+def _compute(piece: Piece) -> tuple[Computed, float]:
+    return _timed(_works[0])(piece)

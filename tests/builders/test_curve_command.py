@@ -1,0 +1,81 @@
+"""`lcdb curve`: a picture, a table and a sentence of a file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from lcdb_builders.sources.files import FileSource
+
+import lcdb
+from lcdb.cli import main
+from lcdb.errors import ArgumentError
+
+
+@pytest.fixture
+def wine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["white", "red", "rosé"], 90)
+    lines = ["acid,grade,shop,kind"]
+    for name in kind:
+        acid = rng.normal() + 2 * (name == "red")
+        lines.append(f"{acid:.3f},{rng.integers(3)},{rng.choice(['x', 'y'])},{name}")
+    (tmp_path / "wine.csv").write_text("\n".join(lines), encoding="utf-8")
+    return tmp_path
+
+
+def test_two_learners_are_drawn_tabulated_and_compared(wine, capsys):
+    command = "curve wine.csv --target kind --learner LDC --learner sklearn.naive_bayes.GaussianNB"
+    assert main([*command.split(), "--repetitions", "12", "--sizes", "6,20,63"]) == 0
+    title, head, *rows = capsys.readouterr().out.splitlines()
+    assert title.startswith("accuracy by number of training rows n: mean")
+    assert head.split() == ["n", "LDC", "GaussianNB"]
+    assert [row.split()[0] for row in rows[:3]] == ["6", "20", "63"]
+    text = "\n".join(rows)
+    assert "With 63 training rows, LDC has a mean accuracy of 0." in text
+    assert "Of 12 repetitions with the same rows, LDC is better than GaussianNB in " in text
+    assert rows[-1] == "wine-curve.svg"
+    assert "<svg" in (wine / "wine-curve.svg").read_text("utf-8")
+
+
+def test_every_option_reaches_the_curve(wine, capsys):
+    options = {
+        "--learner": "NNC", "--metric": "brier", "--sizes": "3", "--repetitions": "7",
+        "--sampling": "additive", "--split": "fixed", "--scaling": "standard", "--nominal": "grade",
+        "--drop": "shop", "--seed": "5", "--workers": "1", "--budget": "10min",
+        "--out": "mine.png", "--save": "mine.nc",
+    }  # fmt: skip
+    given = [word for pair in options.items() for word in pair]
+    assert main(["curve", "wine.csv", "--target", "kind", *given]) == 0
+    assert (wine / "mine.png").read_bytes()[:4] == b"\x89PNG"
+    assert "NNC has a mean Brier score of" in capsys.readouterr().out
+    source = FileSource("own", "wine.csv", "kind", nominal=("grade",), drop=("shop",))
+    data = source.snapshot()
+    assert data.feature_names == ("acid", "grade") and "grade" in data.origin["categories"]
+    with xr.open_dataset("mine.nc", engine="h5netcdf") as saved:
+        names = np.array(data.class_names)
+        # Class codes of the file go by appearance; these names sort in the same order.
+        order = np.array([f"{code}{name}" for code, name in enumerate(names)])
+        expected = lcdb.learning_curve(
+            "NNC", data.X, order[data.y], metrics="brier", sizes=3, repetitions=7, seed=5,
+            sampling="additive", split="fixed", scaling="standard",
+        )  # fmt: skip
+        assert np.array_equal(saved.brier.sel(learner="NNC"), expected.brier)
+        assert saved.attrs["scaling"] == "standard"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--learner", "LCD"], "Did you mean 'LDC'"),
+        (["--learner", "LDC", "--sizes", "x"], "expected whole numbers"),
+        (["--learner", "LDC", "--out", "a.xyz", "--sizes", "9"], "a.xyz could not be written"),
+        (["--learner", "os.path.join"], "not a public class of scikit-learn"),
+        (["--learner", "LDC", "--save", "no/where.nc", "--sizes", "9"], "could not be written"),
+    ],
+)
+def test_wrong_use_is_told_in_a_line(wine, capsys, more, words):
+    command = ["curve", "wine.csv", "--target", "kind", "--repetitions", "2", *more]
+    assert main(command) == ArgumentError.exit_code or main(command) == 75
+    assert words in capsys.readouterr().err

@@ -1,0 +1,446 @@
+"""Learning curves of one's own data: the database's bits, scikit-learn's scores, in any company."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from counts import counts
+from lcdb_builders.domain.sampling import Draws
+from lcdb_builders.predict import spending
+from lcdb_builders.predict.cells import Computed
+from lcdb_builders.predict.own_data import own_data
+from lcdb_builders.predict.spending import Pieces
+from lcdb_builders.sources.bundled import bundled
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import f1_score
+from sklearn.model_selection import ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import learning_curve as sklearns
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+import lcdb
+from lcdb.errors import ArgumentError, DatasetError, LabelError, PartialCurveWarning
+from lcdb.schema import METRICS
+
+X, Y = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
+
+
+def table_of(rows=60):
+    rng = np.random.default_rng(5)
+    colour = rng.choice(["red", "green", "blue"], rows)
+    width = rng.normal(size=rows) + (colour == "red")
+    width[3] = np.nan
+    frame = pd.DataFrame({
+        "width": width,
+        "colour": pd.Categorical(colour),
+        "heavy": rng.random(rows) < 0.5,
+        "shop": rng.choice(["north", "south"], rows),
+    })  # fmt: skip
+    return frame, np.where(colour == "red", "yes", "no")
+
+
+# The cube may be of another machine: what is no count differs in its last bits.
+SAME = {"accuracy": 0, "auc": 1e-6, "brier": 1e-6, "cross_entropy": 1e-6}
+
+# -- the same numbers as elsewhere -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampling", ["random", "additive", "bootstrap"])
+@pytest.mark.parametrize("split", ["varying", "fixed"])
+def test_the_same_data_and_seed_give_the_bits_of_a_database(sampling, split):
+    with lcdb.tutorial() as db:
+        seed = int(db["iris"].attrs["master_seed"])
+        snapshot = bundled("61")
+        options = {"sizes": [20, 105], "repetitions": 40, "sampling": sampling, "split": split}
+        curve = lcdb.learning_curve("LDC", snapshot.X, snapshot.y, seed=seed, **options)
+        for metric in METRICS:
+            stored = db.curve("iris", "LDC", sampling=sampling, split=split, metric=metric)
+            stored = stored.sel(n=[20, 105], repetition=range(40))
+            np.testing.assert_allclose(curve[metric], stored, rtol=SAME[metric])
+            assert curve[metric].attrs["direction"] == stored.attrs["direction"]
+
+
+SPLITTER = ShuffleSplit(counts(3, 10), test_size=0.3, random_state=2)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LogisticRegression(C=0.01),
+        GaussianNB(),
+        DecisionTreeClassifier(random_state=4),
+        KNeighborsClassifier(3),
+        make_pipeline(StandardScaler(), SVC(random_state=0)),
+        LogisticRegression(C=0.01, class_weight=dict.fromkeys(NAMES[:1], 5)),
+        LinearDiscriminantAnalysis(),
+    ],
+    ids=lambda e: type(e).__name__,
+)  # fmt: skip
+@pytest.mark.parametrize("scoring", ["f1_macro", "accuracy", "balanced_accuracy"][: counts(1, 3)])
+def test_given_splits_give_the_scores_of_scikit_learn(estimator, scoring):
+    sizes = [30, 105]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        n, train, test = sklearns(
+            estimator, X, NAMES, train_sizes=sizes, cv=SPLITTER, scoring=scoring
+        )
+    found = lcdb.learning_curve(
+        estimator, X, NAMES, sizes=sizes, split=SPLITTER, metrics=scoring, rows=["test", "train"]
+    )
+    assert found.n.values.tolist() == n.tolist()
+    np.testing.assert_allclose(found[scoring], test, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found[f"train_{scoring}"], train, rtol=0, atol=1e-12)
+    assert (found.fit_time > 0).all() and (found.score_time > 0).all()
+
+
+def test_a_class_absent_from_training_scores_as_in_scikit_learn():
+    cv = [(np.r_[100:150, 0:50], np.r_[50:100]), (np.r_[0:100], np.r_[0:150])]
+    _, _, test = sklearns(GaussianNB(), X, NAMES, train_sizes=[60, 100], cv=cv)
+    found = lcdb.learning_curve(GaussianNB(), X, NAMES, sizes=[60, 100], split=cv)
+    np.testing.assert_allclose(found.accuracy, test, rtol=0, atol=1e-12)
+    assert np.isnan(found.auc[:, 0]).all()  # one class to test on
+    assert np.isfinite(found.auc[:, 1]).all()
+
+
+def test_names_take_given_splits_too():
+    found = lcdb.learning_curve("LDC", X, Y, sizes=[50], split=StratifiedKFold(3), repetitions=2)
+    assert found.accuracy.shape == (1, 2) and float(found.accuracy.min()) >= 0
+    assert found.split == "StratifiedKFold" and found.sampling == "given"
+
+
+def test_more_metrics_of_a_name_agree_with_its_kernel():
+    options = {"sizes": [5, 40], "repetitions": counts(6, 100), "sampling": "bootstrap"}
+    kernel = lcdb.learning_curve("QDC", X, Y, **options)
+    metrics = [*METRICS, "mcc", "recall_1"]
+    reference = lcdb.learning_curve("QDC", X, Y, metrics=metrics, rows=["test", "train"], **options)
+    for metric in METRICS:
+        np.testing.assert_allclose(reference[metric], kernel[metric], rtol=1e-5, atol=1e-6)
+    assert float(reference.train_accuracy.mean()) > float(reference.accuracy.mean())
+    assert "fit_time" not in reference
+
+
+def test_training_rows_weigh_as_often_as_they_were_drawn():
+    seen = []
+
+    def rows(y, label, probability, weight):
+        seen.append((len(y), weight.sum()))
+        return np.average(y == label, weights=weight)
+
+    found = lcdb.learning_curve(
+        GaussianNB(), X, Y, sizes=[40], repetitions=3, sampling="bootstrap", rows="train",
+        metrics=["accuracy", rows], workers=1,
+    )  # fmt: skip
+    assert all(distinct < total == 40 for distinct, total in seen)
+    np.testing.assert_allclose(found.train_accuracy, found.train_rows, rtol=0, atol=1e-12)
+    assert set(found.data_vars) == {"train_accuracy", "train_rows", "fit_time", "score_time"}
+
+
+# -- data and learners of every kind ---------------------------------------------------------------
+
+
+def test_a_pipeline_is_given_the_frame_and_a_name_its_numbers():
+    frame, y = table_of()
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["colour", "shop"]), remainder="drop"
+    )
+    options = {"sizes": [20, 42], "repetitions": 5, "workers": 1}
+    tree = make_pipeline(columns, DecisionTreeClassifier())
+    found = lcdb.learning_curve(tree, frame, y, **options)
+    assert found.learner == "ColumnTransformer+DecisionTreeClassifier"
+    assert float(found.accuracy.sel(n=42).mean()) == 1.0
+    coded = lcdb.learning_curve("NNC", frame, y, **options)
+    assert coded.attrs["dataset_sha256"] == found.attrs["dataset_sha256"]  # the same rows
+    assert own_data(frame, y).numbers.origin["imputed"]["width"]["cells"] == 1
+    assert own_data(frame, y).numbers.origin["categories"]["heavy"] == ["False", "True"]
+    objects = own_data(frame.to_numpy(dtype=object), y).numbers
+    assert objects.X.shape == (60, 4)
+
+
+def test_what_cannot_be_put_in_numbers_is_for_estimators_alone():
+    when = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=30), "x": range(30)})
+    y = np.arange(30) % 2
+    picks = make_pipeline(make_column_transformer(("passthrough", ["x"])), GaussianNB())
+    assert lcdb.learning_curve(picks, when, y, sizes=[10], repetitions=2).accuracy.shape == (1, 2)
+    with pytest.raises(DatasetError, match="column 'day' holds dates"):
+        lcdb.learning_curve("LDC", when, y, sizes=[10], repetitions=2)
+    matrix = sparse.csr_array(X)
+    found = lcdb.learning_curve(LogisticRegression(C=0.01), matrix, Y, sizes=[1, 50],
+                                repetitions=2)  # fmt: skip
+    assert float(found.accuracy.sel(n=50).min()) > 0.5
+    with pytest.raises(DatasetError, match="it is a csr_array"):
+        lcdb.learning_curve("LDC", matrix, Y)
+
+
+@pytest.mark.parametrize("scaling", ["standard", "minmax"])
+def test_scaled_features_have_the_constants_of_the_fixed_pool(scaling):
+    wide = np.column_stack([X * 1000, np.ones(150)])
+    own = own_data(wide, Y)
+    pool = wide[Draws(150, own.key, 3, "random", "fixed").pool]
+    if scaling == "standard":
+        by_hand = (wide[:, :4] - pool[:, :4].mean(0)) / pool[:, :4].std(0)
+    else:
+        by_hand = (wide[:, :4] - pool[:, :4].min(0)) / np.ptp(pool[:, :4], axis=0)
+    options = {"sizes": [30], "repetitions": 4, "seed": 3}
+    found = lcdb.learning_curve(KNeighborsClassifier(), wide, Y, scaling=scaling, **options)
+    splits = [
+        (Draws(150, own.key, 3, "random", "varying").train(30, r),
+         Draws(150, own.key, 3, "random", "varying").test(30, r)) for r in range(4)
+    ]  # fmt: skip
+    expected = lcdb.learning_curve(KNeighborsClassifier(), by_hand, Y, sizes=[30], split=splits)
+    assert np.array_equal(found.accuracy, expected.accuracy)
+    named = lcdb.learning_curve("NNC", wide, Y, scaling=scaling, **options)
+    assert named.attrs["scaling"] == scaling and named.accuracy.shape == (1, 4)
+
+
+def test_unset_seeds_are_those_of_the_cell_and_set_ones_stay():
+    forest = RandomForestClassifier(3, max_features=1)
+    options = {"sizes": [10], "repetitions": 6, "metrics": "accuracy"}
+    one = lcdb.learning_curve(forest, X, Y, **options)
+    assert one.accuracy.equals(lcdb.learning_curve(forest, X, Y, **options).accuracy)
+    assert not one.accuracy.equals(lcdb.learning_curve(forest, X, Y, seed=1, **options).accuracy)
+    assert forest.random_state is None and one.attrs["implementation"] == repr(forest)
+    fixed = lcdb.learning_curve(forest.set_params(random_state=8), X, Y, **options)
+    again = lcdb.learning_curve(make_pipeline(forest), X, Y, **options)
+    assert fixed.accuracy.equals(again.accuracy)
+
+
+def test_an_import_path_of_scikit_learn_is_a_classifier():
+    path = "sklearn.preprocessing.StandardScaler | sklearn.naive_bayes.GaussianNB"
+    named = lcdb.learning_curve(path, X, Y, sizes=[20], repetitions=2)
+    made = lcdb.learning_curve(
+        make_pipeline(StandardScaler(), GaussianNB()), X, Y, sizes=[20], repetitions=2
+    )
+    assert named.accuracy.equals(made.accuracy) and named.learner == "StandardScaler+GaussianNB"
+
+
+class Fussy(ClassifierMixin, BaseEstimator):
+    """Knows labels alone, and refuses small training sets."""
+
+    def fit(self, X, y):
+        if len(y) < 10:
+            raise ValueError("too few rows")
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.repeat(self.classes_[:1], len(X))
+
+
+def test_failed_cells_are_nan_and_told_of():
+    words = r"6 cells at n = 5 .*too few rows; 6 cells at n = 20 have nothing but the accuracy"
+    with pytest.warns(PartialCurveWarning, match=words):
+        found = lcdb.learning_curve(Fussy(), X, NAMES, sizes=[5, 20], repetitions=6)
+    assert np.isnan(found.accuracy.sel(n=5)).any()
+    assert np.isfinite(found.accuracy.sel(n=20)).all() and np.isnan(found.auc.sel(n=20)).all()
+    assert "too few rows" in found.attrs["lost"]
+
+
+# -- sizes, and how long ---------------------------------------------------------------------------
+
+
+def test_sizes_are_log_spaced_unless_listed():
+    found = lcdb.learning_curve("NMC", X, Y, repetitions=2)
+    n = found.n.values
+    assert n[0] == 1 and n[-1] == 105 and 15 < len(n) <= 30
+    assert found.fraction[-1] == 1.0
+    assert lcdb.learning_curve("NMC", X, Y, sizes=1, repetitions=1).n.values.tolist() == [105]
+    listed = lcdb.learning_curve("NMC", X, Y, sizes=np.array([9, 3, 9]), repetitions=1)
+    assert listed.n.values.tolist() == [3, 9]
+
+
+@pytest.mark.parametrize("learner", ["LDC", GaussianNB()])
+def test_workers_do_not_change_a_number(learner, monkeypatch):
+    monkeypatch.setattr(spending, "_ALONE", 0.0)  # other processes from the second piece on
+    monkeypatch.setattr(spending, "_WORTH", 0.0)
+    monkeypatch.setattr(spending, "_PIECE", 0.01)
+    options = {"sizes": [3, 30, 60], "repetitions": 30, "metrics": list(METRICS)}
+    alone = lcdb.learning_curve(learner, X, Y, workers=1, **options)
+    shared = lcdb.learning_curve(learner, X, Y, workers=2, **options)
+    for metric in METRICS:
+        assert np.array_equal(alone[metric], shared[metric], equal_nan=True)
+
+
+class Slow:
+    """Takes a hundredth of a second per cell, by a clock of its own."""
+
+    def __init__(self):
+        self.now, self.counts = 0.0, np.zeros((3, 1000), int)
+
+    def monotonic(self):
+        return self.now
+
+    def compute(self, piece):
+        self.now += 0.01 * piece.cells
+        self.counts[piece.first_size : piece.stop_size, piece.first : piece.stop] += 1
+        return Computed({})
+
+
+def test_a_budget_is_spent_on_all_sizes_alike(monkeypatch):
+    slow = Slow()
+    monkeypatch.setattr(spending, "time", slow)
+    ended = spending.spend(
+        slow, Pieces(3, 1000), lambda *_: None, workers=1, seconds=2.0, progress=Told(),
+        processes=False,
+    )  # fmt: skip
+    done = np.flatnonzero(slow.counts.any(axis=0)).max()
+    assert ended == "budget" and 60 <= done <= 80  # 200 cells, and a piece that was under way
+    assert (slow.counts[:, :done] == 1).all()
+
+
+@pytest.mark.parametrize("learner", ["LDC", GaussianNB()])
+def test_a_budget_ends_a_curve(learner):
+    found = lcdb.learning_curve(
+        learner, X, Y, sizes=[5, 10, 20], repetitions=1_000_000, budget="0.5s", workers=2
+    )
+    assert found.attrs["ended"] == "budget" and 1 <= found.sizes["repetition"] < 1_000_000
+    whole = lcdb.learning_curve(learner, X, Y, sizes=[5, 10, 20], repetitions=2, budget=600)
+    assert whole.attrs["ended"] == "complete" and whole.status == "complete"
+
+
+def interrupt_when(condition):
+    """Send this process Ctrl-C as soon as a condition holds."""
+
+    def watch():
+        while not condition():
+            threading.Event().wait(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+class Told:
+    def __init__(self):
+        self.cells, self.lines, self.ended = 0, [], False
+
+    def begin(self, cost, cells):
+        self.all = cells
+
+    def advance(self, cost, cells):
+        self.cells += cells
+
+    def tell(self, text):
+        self.lines.append(text)
+
+    def end(self):
+        self.ended = True
+
+
+@pytest.mark.parametrize("learner", ["LDC", GaussianNB()])
+def test_ctrl_c_returns_what_is_there(learner, monkeypatch):
+    monkeypatch.setattr(spending, "_ALONE", 0.1)
+    told = Told()
+    interrupt_when(lambda: told.cells > 20)
+    found = lcdb.learning_curve(
+        learner, X, Y, sizes=[5, 50], repetitions=2_000_000, workers=2, progress=told
+    )
+    assert found.attrs["ended"] == "interrupted" and told.ended
+    assert "interrupted" in told.lines[0]
+    done = np.isfinite(found.accuracy.values).sum()
+    assert 10 < done <= told.cells < told.all
+
+
+def test_progress_is_told(capsys):
+    lcdb.learning_curve("NMC", X, Y, sizes=[5], repetitions=10, progress=True)
+    assert "lcdb: 10 cells to compute" in capsys.readouterr().err
+    lcdb.learning_curve("NMC", X, Y, sizes=[5], repetitions=10, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_pieces_are_every_cell_once():
+    pieces, seen = Pieces(5, 7), np.zeros((5, 7), int)
+    for cells in [1, 3, 2, 9, 100, 1, 1, 100]:
+        if not pieces.left:
+            break
+        one = pieces.take(cells)
+        seen[one.first_size : one.stop_size, one.first : one.stop] += 1
+    while pieces.left:
+        one = pieces.take(4)
+        seen[one.first_size : one.stop_size, one.first : one.stop] += 1
+    assert (seen == 1).all()
+
+
+# -- the result is a curve like any other ----------------------------------------------------------
+
+
+def test_the_result_goes_where_curves_go(tmp_path, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    X, y = load_breast_cancer(return_X_y=True)
+    curve = lcdb.learning_curve("LDC", X, y, sizes=8, repetitions=40)
+    summary = lcdb.analysis.summary(curve)
+    assert summary.sizes["metric"] == 4
+    mean = summary["mean"].sel(metric="accuracy").values
+    np.testing.assert_allclose(mean, curve.accuracy.mean("repetition"))
+    assert "own data" in lcdb.plot.quantile_curves(curve.accuracy).get_title(loc="left")
+    path = tmp_path / "curve.nc"
+    curve.to_netcdf(path, engine="h5netcdf")
+    with xr.open_dataset(path, engine="h5netcdf") as back:
+        assert back.accuracy.equals(curve.accuracy)
+        assert json.loads(json.dumps(back.attrs["ended"])) == "complete"
+
+
+def test_own_labels_reach_functions():
+    def f1_of_setosa(y, label, probability, weight):
+        return f1_score(y, label, labels=["setosa"], average="macro")
+
+    found = lcdb.learning_curve(GaussianNB(), X, NAMES, sizes=[60], repetitions=2,
+                                metrics=f1_of_setosa)  # fmt: skip
+    assert float(found.f1_of_setosa.min()) > 0.9
+
+
+# -- wrong use -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"learner": "LCD"}, LabelError, "Did you mean 'LDC'"),
+        ({"learner": SVC}, ArgumentError, r"expected a classifier: SVC\(\)"),
+        ({"learner": Ridge()}, ArgumentError, "the learner is a Ridge"),
+        ({"y": Y[::2]}, ArgumentError, "150 rows and y 75 labels"),
+        ({"y": np.zeros(150)}, DatasetError, "y has 1 class"),
+        ({"y": X[:, 0]}, DatasetError, "not a regression target"),
+        ({"y": [None, *NAMES[1:]]}, DatasetError, "1 missing labels"),
+        ({"y": np.array(["a", *Y[1:].tolist()], object)}, ArgumentError, "cannot be sorted"),
+        ({"y": X}, ArgumentError, r"shape \(150, 4\)"),
+        ({"X": X[:5], "y": [0, 1, 0, 1, 0]}, DatasetError, "at least 10"),
+        ({"X": np.full((150, 1), np.inf)}, DatasetError, "infinite"),
+        ({"sizes": [200]}, ArgumentError, "expected sizes from 1 to 105"),
+        ({"sizes": []}, ArgumentError, "sizes is empty"),
+        ({"repetitions": 0}, ArgumentError, "repetitions is 0"),
+        ({"sampling": "randon"}, LabelError, "Did you mean 'random'"),
+        ({"split": "fixd"}, LabelError, "Did you mean 'fixed'"),
+        ({"split": 5}, ArgumentError, "split is 5"),
+        ({"split": []}, ArgumentError, "at least one"),
+        ({"split": [([], [1])]}, ArgumentError, "0 training and 1 test"),
+        ({"split": SPLITTER, "scaling": "minmax"}, ArgumentError, "scale in a pipeline"),
+        ({"scaling": "z"}, LabelError, "scaling 'z'"),
+        ({"rows": "trian"}, LabelError, "Did you mean 'train'"),
+        ({"rows": []}, ArgumentError, "rows is empty"),
+        ({"budget": "soon"}, ArgumentError, "budget is 'soon'"),
+        ({"workers": -1}, ArgumentError, "workers is -1"),
+        ({"metrics": "recall_4"}, LabelError, "recall_4"),
+    ],
+)
+def test_wrong_arguments_are_told(change, error, words):
+    arguments = {"learner": "LDC", "X": X, "y": Y, "repetitions": 2, **change}
+    with pytest.raises(error, match=words):
+        lcdb.learning_curve(**arguments)
