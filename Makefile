@@ -5,13 +5,14 @@ DEMO ?= demo
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test test-full lint clean
+.PHONY: help demo test test-full lint docs clean
 
 help:
 	@echo "make demo       install, build the whole iris cube (6.3 million fits) in $(DEMO)/, show it"
 	@echo "make test       install, lint, type-check, run all tests at reduced counts"
 	@echo "make test-full  the same tests at full counts (an hour or more)"
 	@echo "make lint       formatting, lint and types alone"
+	@echo "make docs       the pages of docs/ and an API reference as a site in build/docs"
 	@echo "make clean      remove the virtual environment and caches (never a database)"
 
 # Two environments' worth of packages in one place: each stamp installs what its target needs.
@@ -28,6 +29,10 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 $(VENV)/.dev: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
 
 demo: $(VENV)/.demo
 	$(BIN)/lcdb compile demo
@@ -46,6 +51,10 @@ test: $(VENV)/.dev lint
 
 test-full: $(VENV)/.dev lint
 	LCDB_FULL=1 $(PYTEST) -n 2
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -b html --fail-on-warning --keep-going --quiet docs build/docs
+	@echo build/docs/index.html
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
