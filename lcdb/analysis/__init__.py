@@ -14,6 +14,7 @@ from lcdb.analysis.comparisons import (
     sample_size_for,
     top_k_change,
 )
+from lcdb.analysis.crossings import crossing
 from lcdb.analysis.distributions import (
     normality,
     normality_by_repetitions,
@@ -31,26 +32,32 @@ from lcdb.analysis.forecasts import (
 from lcdb.analysis.pairs import compare
 from lcdb.analysis.published import Results, read_results, results_profile
 from lcdb.analysis.shapes import shape
+from lcdb.analysis.studies import power, repetitions_for
 from lcdb.analysis.tables import tidy
+from lcdb.analysis.words import in_words
 
 __all__ = [
     "Results",
     "choice_shares",
     "chosen_values",
     "compare",
+    "crossing",
     "dominance",
     "fit",
     "fitted",
     "forecast",
     "forecast_benchmark",
     "forecast_calibration",
+    "in_words",
     "normality",
     "normality_by_repetitions",
     "paired_normality",
+    "power",
     "profile",
     "quantile_curve",
     "rank_change",
     "read_results",
+    "repetitions_for",
     "results_profile",
     "rows_needed",
     "sample_size_for",

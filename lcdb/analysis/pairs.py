@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -12,7 +12,7 @@ from lcdb.analysis.apply import REPETITION, direction_of, need_dims, over_repeti
 from lcdb.analysis.selections import takes_selections
 from lcdb.errors import ArgumentError, LabelError
 
-__all__ = ["check_share", "compare", "sides"]
+__all__ = ["check_share", "compare", "described", "named", "sides", "two_sides"]
 
 _SIDE = "side"
 _LONG_NAMES = {
@@ -59,7 +59,8 @@ def sides(a: xr.DataArray, b: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray,
     need_dims(a, REPETITION)
     need_dims(b, REPETITION)
     names = [_name(one, other) for one, other in ((a, b), (b, a))]
-    a, b = (x.drop_vars([c for c in x.coords if c not in x.dims and c != "n"]) for x in (a, b))
+    shared = {c for c in a.coords if c in b.coords and a[c].variable.equals(b[c].variable)}
+    a, b = (x.drop_vars([c for c in x.coords if c not in {*x.dims, *shared}]) for x in (a, b))
     one, other = xr.broadcast(*xr.align(a, b, join="inner"))
     for dim, size in one.sizes.items():
         if size == 0:
@@ -79,6 +80,35 @@ def _name(one: xr.DataArray, other: xr.DataArray) -> str:
         if len(labels) == 2 and labels[0] != labels[1]:
             parts.append(str(labels[0]))
     return ", ".join(parts)
+
+
+def two_sides(
+    a: xr.DataArray, b: xr.DataArray | None, dim: str
+) -> tuple[xr.DataArray, xr.DataArray, tuple[str, str] | None]:
+    """Return what is compared with what: two arrays, or all pairs along a dim of one.
+
+    Of pairs both have the dim ``pair`` with the coordinates ``first`` and ``second``, and there are
+    no names.
+    """
+    if b is not None:
+        return sides(a, b)
+    need_dims(a, dim, REPETITION)
+    places = np.triu_indices(a.sizes[dim], k=1)
+    apart = [name for name, coord in a.coords.items() if dim in coord.dims]
+    labels = a[dim].values
+    pairs = {side: ("pair", labels[i]) for side, i in zip(("first", "second"), places, strict=True)}
+    one, other = (
+        a.isel({dim: xr.DataArray(i, dims="pair")}).drop_vars(apart).assign_coords(pairs)
+        for i in places
+    )
+    return one, other, None
+
+
+def named(result: xr.Dataset, names: tuple[str, str] | None) -> xr.Dataset:
+    """Return a result that says who is first and second, unless its pairs do."""
+    if names is not None:
+        result.attrs.update(first=names[0] or "first", second=names[1] or "second")
+    return result
 
 
 @takes_selections
@@ -169,9 +199,8 @@ def compare(
             first=("pair", labels[first]), second=("pair", labels[second])
         )
     else:
-        result = result.isel(pair=0, drop=True)
-        result.attrs.update(first=names[0] or "first", second=names[1] or "second")
-    return _described(result, a)
+        result = named(result.isel(pair=0, drop=True), names)
+    return described(result, a, _LONG_NAMES, _IN_UNITS)
 
 
 def _compared(
@@ -218,10 +247,13 @@ def _corrected(result: xr.Dataset, test_rows: xr.DataArray) -> xr.DataArray:
     )
 
 
-def _described(result: xr.Dataset, source: xr.DataArray) -> xr.Dataset:
+def described(
+    result: xr.Dataset, source: xr.DataArray, long_names: Mapping[str, str], in_units: set[str]
+) -> xr.Dataset:
+    """Return a result with long names and units, and a note of the scores that it is about."""
     for name, variable in result.data_vars.items():
-        units = source.attrs.get("units", "1") if name in _IN_UNITS else "1"
-        variable.attrs = {"long_name": _LONG_NAMES[str(name)], "units": units}
+        units = source.attrs.get("units", "1") if name in in_units else "1"
+        variable.attrs = {"long_name": long_names[str(name)], "units": units}
     if source.name is not None:
         result.attrs["metric"] = str(source.name)
     for name in ("dataset_name", "openml_id"):

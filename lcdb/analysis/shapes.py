@@ -7,6 +7,7 @@ import xarray as xr
 
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims, over_repetitions
+from lcdb.analysis.pairs import described
 from lcdb.analysis.selections import takes_selections
 from lcdb.errors import ArgumentError
 
@@ -35,9 +36,11 @@ _LONG_NAMES = {
     "peak_n": "size of the peak",
     "peak_right": "size where the chord ends",
     "range": "largest mean - smallest mean",
+    "flat": "range at most 5 % of the reference range",
     "sizes": "sizes that were tested",
     "repetitions": "repetitions that have all of them",
 }
+_NAMES = [name for name in _LONG_NAMES if name != "flat"]
 _IN_UNITS = {"rise", "dip", "bump", "peak", "range"}
 
 
@@ -102,25 +105,26 @@ def shape(
     def of_curves(x: np.ndarray) -> tuple[np.ndarray, ...]:
         rows = sign * np.asarray(x, float).reshape(-1, *x.shape[-2:])
         table = np.array([_row(row, sizes, at_most, alpha) for row in rows])
-        return tuple(table.reshape(-1, len(_LONG_NAMES)).T.reshape(-1, *x.shape[:-2]))
+        return tuple(table.reshape(-1, len(_NAMES)).T.reshape(-1, *x.shape[:-2]))
 
     core = [["n", REPETITION]]
-    result = over_repetitions(of_curves, scores, names=list(_LONG_NAMES), core=core)
+    result = over_repetitions(of_curves, scores, names=_NAMES, core=core)
     if reference_range is None:
         reference_range = _range_of_all(scores)
     flat = result["range"] <= 0.05 * reference_range
     result["flat"] = flat.where(result["range"].notnull() & np.isfinite(reference_range))
-    return _described(result, scores, way, alpha)
+    result.attrs = {"analysis": "shape", "direction": way, "alpha": alpha}
+    return described(result, scores, _LONG_NAMES, _IN_UNITS)
 
 
 def _row(losses: np.ndarray, sizes: np.ndarray, at_most: int, alpha: float) -> list[float]:
-    """Return the values of `_LONG_NAMES` for one curve (n, repetition) of losses."""
+    """Return the values of `_NAMES` for one curve (n, repetition) of losses."""
     there = np.flatnonzero(~np.isnan(losses).all(axis=-1))
     kept = there[stats.thinned(sizes[there], at_most)] if there.size else there
     n = sizes[kept].astype(float)
     found = stats.shape_of(losses[kept], n)
     if found is None:
-        return [np.nan] * len(_LONG_NAMES)
+        return [np.nan] * len(_NAMES)
     places = np.append(n, np.nan)  # place -1 is nowhere
     rise, dip, bump, peak = found[:4]
     three = max(peak.p, peak.rise_p, peak.fall_p)
@@ -143,16 +147,3 @@ def _range_of_all(scores: xr.DataArray) -> xr.DataArray | float:
         return np.nan
     means = scores.mean(REPETITION)
     return means.max(["learner", "n"]) - means.min(["learner", "n"])
-
-
-def _described(result: xr.Dataset, source: xr.DataArray, way: str, alpha: float) -> xr.Dataset:
-    for name, variable in result.data_vars.items():
-        label = _LONG_NAMES.get(str(name), "range at most 5 % of the reference range")
-        units = source.attrs.get("units", "1") if name in _IN_UNITS else "1"
-        variable.attrs = {"long_name": label, "units": units}
-    result.attrs = {"analysis": "shape", "direction": way, "alpha": alpha}
-    if source.name is not None:
-        result.attrs["metric"] = str(source.name)
-    if "dataset_name" in source.attrs:
-        result.attrs["dataset_name"] = source.attrs["dataset_name"]
-    return result

@@ -5,6 +5,7 @@ Learners have the same colour in all of them.
 
 from lcdb.plot.beyond import by_repetitions, decomposition, rank_map
 from lcdb.plot.choices import choices
+from lcdb.plot.comparing import crossings, differences, powers, shapes
 from lcdb.plot.distributions import distributions
 from lcdb.plot.figures import (
     inverse_cdf,
@@ -25,7 +26,9 @@ __all__ = [
     "by_repetitions",
     "choices",
     "colour_of",
+    "crossings",
     "decomposition",
+    "differences",
     "distributions",
     "draw",
     "draw_experiment",
@@ -35,8 +38,10 @@ __all__ = [
     "lifetime_returns",
     "non_gaussian_panels",
     "non_gaussian_share",
+    "powers",
     "profile",
     "quantile_curves",
     "rank_map",
     "rejection_map",
+    "shapes",
 ]

@@ -3,6 +3,7 @@
 Nothing here knows of cubes, labels or xarray: `lcdb.analysis` puts labels on.
 """
 
+from lcdb.stats.bands import Band, OrderChange, difference_band, last_change
 from lcdb.stats.bootstrap import bootstrap
 from lcdb.stats.counts import summary_of_counts
 from lcdb.stats.dominance import (
@@ -14,7 +15,7 @@ from lcdb.stats.dominance import (
 )
 from lcdb.stats.intervals import band_width, quantile_interval, quantile_ranks
 from lcdb.stats.lattice import LARGEST_STEP, grouped_normal_test, ragged_lattice_test
-from lcdb.stats.multiplicity import benjamini_hochberg, lilliefors
+from lcdb.stats.multiplicity import benjamini_hochberg, holm, lilliefors
 from lcdb.stats.paired import (
     PairedMean,
     Superiority,
@@ -22,8 +23,16 @@ from lcdb.stats.paired import (
     differences,
     paired_mean,
     sign_test,
+    signed_ranks_of,
     superiority,
     wilcoxon,
+)
+from lcdb.stats.power import (
+    PAIRED_TESTS,
+    Power,
+    power_of_studies,
+    power_of_t,
+    repetitions_for,
 )
 from lcdb.stats.profiles import (
     gap_distance,
@@ -64,10 +73,14 @@ __all__ = [
     "LARGEST_STEP",
     "LEAST_COUNT",
     "LEVEL",
+    "PAIRED_TESTS",
     "QUANTILES",
+    "Band",
     "Dominance",
+    "OrderChange",
     "Pair",
     "PairedMean",
+    "Power",
     "QuantileDifferences",
     "Shape",
     "Superiority",
@@ -82,31 +95,38 @@ __all__ = [
     "corrected_p",
     "cvar_lower",
     "cvar_upper",
+    "difference_band",
     "differences",
     "first_order",
     "gap_distance",
     "gaussian_null",
     "grouped_normal_test",
     "harrell_davis",
+    "holm",
     "inverse_cdf",
     "inverse_cdf_band",
     "is_constant",
+    "last_change",
     "lattice_non_gaussian",
     "lattice_test",
     "lilliefors",
     "mann_whitney_distance",
     "non_gaussian",
     "paired_mean",
+    "power_of_studies",
+    "power_of_t",
     "profile",
     "quantile_differences",
     "quantile_interval",
     "quantile_ranks",
     "ragged_lattice_test",
     "ratio_distance",
+    "repetitions_for",
     "resampled_quantiles",
     "second_order",
     "shape_of",
     "sign_test",
+    "signed_ranks_of",
     "summary",
     "summary_of_counts",
     "superiority",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["benjamini_hochberg", "lilliefors"]
+__all__ = ["benjamini_hochberg", "holm", "lilliefors"]
 
 
 def benjamini_hochberg(p: np.ndarray, alpha: float = 0.05) -> np.ndarray:
@@ -23,6 +23,24 @@ def benjamini_hochberg(p: np.ndarray, alpha: float = 0.05) -> np.ndarray:
     if there.any():
         rejected[there] = multipletests(p[there], alpha, method="fdr_bh")[0]
     return rejected
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Return p-values corrected for all of them, by Holm; NaN counts for none.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, np.nan, 0.03]).tolist()
+    [0.03, 0.06, nan, 0.06]
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    p = np.asarray(p, float)
+    corrected = np.full(p.shape, np.nan)
+    there = np.isfinite(p)
+    if there.any():
+        corrected[there] = multipletests(p[there], method="holm")[1]
+    return corrected
 
 
 def lilliefors(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -23,6 +23,7 @@ __all__ = [
     "differences",
     "paired_mean",
     "sign_test",
+    "signed_ranks_of",
     "superiority",
     "wilcoxon",
 ]
@@ -176,12 +177,7 @@ def wilcoxon(d: np.ndarray, tolerance: np.ndarray | float = 0.0) -> np.ndarray:
     >>> float(wilcoxon(np.array([0.1, 0.4, -0.2, 0.8, 0.3])))
     0.1875
     """
-    d = np.asarray(d, float)
-    unit = np.broadcast_to(tolerance, (*d.shape[:-1], 1))
-    steps = np.where(unit > 0, np.rint(d / np.where(unit > 0, unit, 1.0)), d)
-    rows = steps.reshape(-1, d.shape[-1])
-    count, positive, ties = np.empty((3, len(rows)))
-    _signed_ranks(rows, count, positive, ties)
+    rows, count, positive, ties = _ranked(np.asarray(d, float), tolerance)
     expected = 0.25 * count * (count + 1.0)
     variance = count * (count + 1.0) * (2.0 * count + 1.0) / 24.0 - ties / 48.0
     z = (positive - expected) / np.sqrt(np.where(variance > 0, variance, 1.0))
@@ -190,7 +186,29 @@ def wilcoxon(d: np.ndarray, tolerance: np.ndarray | float = 0.0) -> np.ndarray:
     for i in np.flatnonzero((count <= _EXACT) & (ties == 0) & (count > 0) & ~zeros):
         p[i] = _exact_p(int(count[i]), int(positive[i]))
     p[np.isnan(rows).all(axis=-1)] = np.nan
-    return p.reshape(d.shape[:-1])
+    return p.reshape(np.shape(d)[:-1])
+
+
+def signed_ranks_of(d: np.ndarray, tolerance: np.ndarray | float = 0.0) -> np.ndarray:
+    """Return the sum of the positive ranks less the sum of the negative ones.
+
+    Examples
+    --------
+    >>> float(signed_ranks_of(np.array([0.1, 0.4, -0.2])))
+    2.0
+    """
+    _, count, positive, _ = _ranked(np.asarray(d, float), tolerance)
+    return (2.0 * positive - 0.5 * count * (count + 1.0)).reshape(np.shape(d)[:-1])
+
+
+def _ranked(d: np.ndarray, tolerance: np.ndarray | float) -> tuple[np.ndarray, ...]:
+    """Return rows of differences in steps of their tolerance, and of each what its ranks say."""
+    unit = np.broadcast_to(tolerance, (*d.shape[:-1], 1))
+    steps = np.where(unit > 0, np.rint(d / np.where(unit > 0, unit, 1.0)), d)
+    rows = steps.reshape(-1, d.shape[-1])
+    count, positive, ties = np.empty((3, len(rows)))
+    _signed_ranks(rows, count, positive, ties)
+    return rows, count, positive, ties
 
 
 @functools.lru_cache

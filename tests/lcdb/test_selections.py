@@ -14,26 +14,40 @@ LABELS = {"learner": ["NMC", "LDC"], "sampling": "random", "split": "varying", "
 #: Each function of scores: further arguments, and dims that it wants to see gone before.
 OF_SCORES = {
     "compare": ({"quantiles": (0.1, 0.9), "resamples": 20}, {}),
+    "crossing": ({"resamples": 20}, {}),
     "dominance": ({"bootstraps": 20, "seed": 3}, {"n": -1}),
     "fit": ({"models": ["pow2"], "over": 0.5, "smallest": 2}, {}),
     "normality": ({}, {}),
     "normality_by_repetitions": ({"counts": [25, 200]}, {}),
     "paired_normality": ({"dim": "learner"}, {}),
+    "power": ({"repetitions": [5], "studies": 20}, {}),
     "quantile_curve": ({"quantiles": [0.05, 0.95], "confidence": 0.9}, {}),
     "rank_change": ({"quantile": 0.1, "width": 1.0}, {}),
+    "repetitions_for": ({"power": 0.9}, {}),
     "sample_size_for": ({"target": 0.7, "quantile": 0.1}, {}),
     "shape": ({"at_most": 50}, {}),
     "summary": ({"quantiles": [0.1, 0.9]}, {}),
     "top_k_change": ({"quantile": 0.95, "width": 1.5, "k": 1}, {}),
 }
 #: Those that compare learners.
-OF_LEARNERS = {"compare", "dominance", "paired_normality", "rank_change", "top_k_change"}
+OF_LEARNERS = {
+    *("compare", "crossing", "dominance", "paired_normality", "power", "rank_change"),
+    *("repetitions_for", "top_k_change"),
+}
 #: Those that make one answer of all datasets.
 OVER_DATASETS = {"forecast_benchmark", "forecast_calibration", "profile", "tidy"}
 #: Those that need more sizes than there are here: their own tests give them dicts.
 OF_MANY_SIZES = {"forecast", "rows_needed"}
 #: Those that take no scores: choices of tuned curves, and what others published.
-OTHERS = {"choice_shares", "chosen_values", "fitted", "Results", "read_results", "results_profile"}
+OTHERS = {
+    "in_words",
+    "choice_shares",
+    "chosen_values",
+    "fitted",
+    "Results",
+    "read_results",
+    "results_profile",
+}
 
 
 @pytest.fixture(scope="module")

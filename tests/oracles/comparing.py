@@ -4,6 +4,7 @@ import math
 
 from scipy import integrate
 from scipy.special import gammaln
+from scipy.stats import norm
 from scipy.stats import t as student
 
 
@@ -106,3 +107,28 @@ def bumps(curve, n):
                 fall = p_of([y - z for _, y, z in triples], tests)
                 result.append((p_of(above, tests), h, i, j, _mean(above), rise, fall))
     return result
+
+
+def band(differences, counts, confidence):
+    """Max-t over resamples given by their counts: (centre, half width) at each size."""
+    repetitions = len(differences[0])
+    centre, error, error_1 = [], [], []
+    for row in differences:
+        mean, variance = mean_and_variance(row)
+        centre.append(mean)
+        error.append(math.sqrt(variance * (repetitions - 1) / repetitions / repetitions))
+        error_1.append(math.sqrt(variance / repetitions))
+    largest = []
+    for drawn in counts:
+        deviations = []
+        for row, mean, se in zip(differences, centre, error):  # noqa: B905
+            resampled = math.fsum(c * v for c, v in zip(drawn, row)) / repetitions  # noqa: B905
+            deviations.append(abs(resampled - mean) / se)
+        largest.append(max(deviations))
+    ordered = sorted(largest)
+    place = confidence * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    z = ordered[below] + (place - below) * (ordered[above] - ordered[below])
+    critical = student.isf(norm.sf(z), repetitions - 1)
+    return centre, [critical * se for se in error_1]

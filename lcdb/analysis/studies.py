@@ -1,0 +1,171 @@
+"""How many repetitions a benchmark needs to tell two learners apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from lcdb import stats
+from lcdb.analysis.apply import over_repetitions
+from lcdb.analysis.pairs import check_share, described, named, two_sides
+from lcdb.analysis.selections import takes_selections
+from lcdb.errors import ArgumentError, did_you_mean
+
+__all__ = ["power", "repetitions_for"]
+
+_POWER = {
+    "power": "share of studies that find the difference",
+    "wrong_sign": "share of studies that find one of the other sign",
+}
+_REPETITIONS = {
+    "repetitions": "repetitions that a paired t-test needs",
+    "repetitions_low": "repetitions, if the difference is the largest in its interval",
+    "repetitions_high": "repetitions, if the difference is the smallest in its interval",
+    "effect": "mean difference over its standard deviation",
+}
+
+
+@takes_selections
+def power(
+    a: xr.DataArray,
+    b: xr.DataArray | None = None,
+    repetitions: Sequence[int] = (5, 10, 25, 100),
+    test: str = "t",
+    *,
+    dim: str = "learner",
+    studies: int = 4000,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> xr.Dataset:
+    """Return how often a study of few repetitions finds the difference that all of them show.
+
+    Studies are drawn, with replacement, from the repetitions that there are: whatever these say of
+    the two learners is taken to be true.
+
+    Parameters
+    ----------
+    a, b
+        Arrays with the dim ``repetition``, paired. Without `b`, every pair along `dim` of `a`.
+    repetitions
+        How many a study has.
+    test
+        ``"t"``, ``"wilcoxon"`` or ``"sign"``, paired and two-sided.
+    dim
+        What is paired where there is no `b`.
+    studies, seed
+        How many are drawn of each kind, and from which stream.
+    alpha
+        The level of the test.
+
+    Returns
+    -------
+    xarray.Dataset
+        Shares of studies with the dim ``repetitions``: ``power``, that find the difference with
+        its sign, and ``wrong_sign``. NaN where there is no difference at all.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     curves = [db.curve("iris", name).sel(n=10) for name in ("LDC", "NMC")]
+    ...     found = lcdb.analysis.power(*curves, repetitions=[5, 100])
+    >>> bool(found["power"][0] < found["power"][1])
+    True
+    """
+    if test not in stats.PAIRED_TESTS:
+        msg = f"no test {test!r}.{did_you_mean(test, stats.PAIRED_TESTS)}"
+        raise ArgumentError(msg)
+    numbers = np.asarray(repetitions, int)
+    if numbers.ndim != 1 or (numbers < 2).any():
+        msg = f"repetitions is {repetitions!r}; expected several numbers, each at least 2"
+        raise ArgumentError(msg)
+    check_share("alpha", alpha)
+    one, other, names = two_sides(a, b, dim)
+
+    def drawn(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+        d, _ = stats.differences(x, y)
+        result = np.full((2, *d.shape[:-1], len(numbers)), np.nan)
+        for cell in np.ndindex(d.shape[:-1]):
+            result[(slice(None), *cell)] = stats.power_of_studies(
+                d[cell], numbers, test, studies, seed, alpha
+            )
+        return tuple(result)
+
+    result = over_repetitions(
+        drawn,
+        one,
+        other,
+        names=list(_POWER),
+        out=[["repetitions"]] * 2,
+        sizes={"repetitions": len(numbers)},
+    ).assign_coords(repetitions=numbers)
+    result.attrs = {"analysis": "power", "test": test, "alpha": alpha}
+    return described(named(result, names), a, _POWER, set())
+
+
+@takes_selections
+def repetitions_for(
+    a: xr.DataArray,
+    b: xr.DataArray | None = None,
+    power: float = 0.8,
+    *,
+    dim: str = "learner",
+    alpha: float = 0.05,
+    confidence: float = 0.95,
+) -> xr.Dataset:
+    """Return how many repetitions a paired t-test needs to find a difference this often.
+
+    From the mean and sd of the differences, by the noncentral t-distribution.
+
+    Parameters
+    ----------
+    a, b
+        Arrays with the dim ``repetition``, paired. Without `b`, every pair along `dim` of `a`.
+    power
+        How often it is to be found.
+    dim
+        What is paired where there is no `b`.
+    alpha
+        The level of the test.
+    confidence
+        Of the interval of the mean difference, whose ends give ``repetitions_low`` and
+        ``repetitions_high``.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``repetitions`` with ``repetitions_low`` and ``repetitions_high``, infinite where the
+        difference may be 0, and the standardised ``effect``.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     curves = [db.curve("iris", name).sel(n=10) for name in ("LDC", "NMC")]
+    ...     found = lcdb.analysis.repetitions_for(*curves)
+    >>> bool(found["repetitions_low"] <= found["repetitions"] <= found["repetitions_high"])
+    True
+    """
+    for name, share in {"power": power, "alpha": alpha, "confidence": confidence}.items():
+        check_share(name, share)
+    one, other, names = two_sides(a, b, dim)
+
+    def needed(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+        mean = stats.paired_mean(*stats.differences(x, y), confidence=confidence)
+        spread = np.where(mean.sd == 0, 1.0, mean.sd)
+
+        def effect(size: np.ndarray) -> np.ndarray:
+            size = np.abs(size)
+            return np.where((mean.sd == 0) & (size > 0), np.inf, size / spread)
+
+        low, high = np.abs(mean.low), np.abs(mean.high)
+        least = np.where(mean.low * mean.high <= 0, 0.0, np.minimum(low, high))
+        sizes = (mean.mean, np.maximum(low, high), least)
+        counts = [stats.repetitions_for(effect(size), power, alpha) for size in sizes]
+        return (*counts, np.sign(mean.mean) * effect(mean.mean))
+
+    result = over_repetitions(needed, one, other, names=list(_REPETITIONS))
+    result.attrs = {"analysis": "repetitions_for", "power": power, "alpha": alpha}
+    return described(named(result, names), a, _REPETITIONS, set())

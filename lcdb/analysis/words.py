@@ -1,0 +1,216 @@
+"""What a comparison, crossing, shape or power says, in a sentence that claims no more than it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+
+from lcdb import stats
+from lcdb.analysis.selections import by_dataset
+from lcdb.errors import ArgumentError, LabelError
+
+__all__ = ["in_words"]
+
+
+@by_dataset
+def in_words(result: xr.Dataset) -> str:
+    """Return what a result says, in plain words.
+
+    Parameters
+    ----------
+    result
+        Of `compare`, `crossing`, `shape`, `power` or `repetitions_for`, for one curve or pair of
+        curves: select one first. Where there are several sizes, p-values are corrected for them
+        (Holm) before anything is called settled.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     curves = [db.curve("iris", name) for name in ("QDC", "LDC")]
+    >>> in_words(lcdb.analysis.crossing(*curves)).partition(" from")[0]
+    'On iris, LDC has the better mean accuracy'
+    """
+    about = result.attrs.get("analysis")
+    if about not in _SENTENCES:
+        msg = f"the result is of {about!r}; expected one of {', '.join(_SENTENCES)}"
+        raise ArgumentError(msg)
+    extra = [str(dim) for dim in result.dims if dim not in _DIMS[about]]
+    if extra:
+        msg = f"the result has the dim {', '.join(extra)}; select one label of it first"
+        raise LabelError(msg)
+    return _SENTENCES[about](result)
+
+
+def _dataset(result: xr.Dataset) -> str:
+    name = result.attrs.get("dataset_name")
+    return f"On {name}, " if name else ""
+
+
+def _sides(result: xr.Dataset) -> tuple[str, str]:
+    names = [result.attrs.get(side) or str(result[side].values) for side in ("first", "second")]
+    return names[0], names[1]
+
+
+def _metric(result: xr.Dataset) -> str:
+    return str(result.attrs.get("metric", "score")).replace("_", " ")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _runs(sizes: np.ndarray, chosen: np.ndarray) -> str:
+    """Return the sizes that are chosen, as runs among all: n = 3 to 9, and 20."""
+    places = np.flatnonzero(chosen)
+    groups = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+    texts = [
+        f"n = {sizes[group[0]]:g}"
+        if len(group) == 1
+        else f"from n = {sizes[group[0]]:g} to n = {sizes[group[-1]]:g}"
+        for group in groups
+    ]
+    texts = [text if text.startswith("from") else f"at {text}" for text in texts]
+    if len(texts) > 3:
+        return f"at {len(places)} of {len(sizes)} sizes between n = {sizes[places[0]]:g} and " \
+               f"n = {sizes[places[-1]]:g}"  # fmt: skip
+    return " and ".join(texts)
+
+
+def _orders(result: xr.Dataset, order: np.ndarray, what: str, how: str) -> str:
+    """Return who is better at which sizes."""
+    sizes = np.atleast_1d(result["n"].values)
+    there = ~np.isnan(order)
+    sizes, order = sizes[there], order[there]
+    names = _sides(result)
+    parts = [
+        f"{name} has the better {what} {_runs(sizes, order == side)}"
+        for name, side in zip(names, (1, -1), strict=True)
+        if (order == side).any()
+    ]
+    if not parts:
+        text = f"no difference in {what} between {names[0]} and {names[1]} is settled ({how})."
+        return _capital(_dataset(result) + text)
+    rest = "; other sizes are open" if (order == 0).any() else ""
+    return _capital(_dataset(result) + ", ".join(parts) + f"{rest} ({how}).")
+
+
+def _compare(result: xr.Dataset) -> str:
+    sign = 1.0 if result.attrs["direction"] == "maximize" else -1.0
+    alpha = 1.0 - result.attrs["confidence"]
+    if "n" not in result.dims:
+        return _one_cell(result, sign, alpha)
+    p = result["t_p"].values
+    there = ~np.isnan(p)
+    settled = np.zeros(len(p), bool)
+    settled[there] = stats.holm(p[there]) <= alpha
+    order = np.where(there, sign * np.sign(result["mean_difference"].values) * settled, np.nan)
+    how = f"paired t-tests, {100 * alpha:.3g} % after Holm over {there.sum()} sizes"
+    return _orders(result, order, f"mean {_metric(result)}", how)
+
+
+def _one_cell(result: xr.Dataset, sign: float, alpha: float) -> str:
+    first, second = _sides(result)
+    mean, low, high, better, count = (
+        float(result[name])
+        for name in ("mean_difference", "mean_low", "mean_high", "better", "count")
+    )
+    size = f"at n = {result['n'].item():g} " if "n" in result.coords else ""
+    if np.isnan(mean):
+        return _capital(f"{_dataset(result)}{size}{first} and {second} have no common repetitions.")
+    ends = f"{100 * (1 - alpha):g} % interval {low:.3g} to {high:.3g}, {count:.0f} repetitions"
+    if float(result["t_p"]) > alpha:
+        text = f"no difference in mean {_metric(result)} between {first} and {second} is settled"
+        return _capital(f"{_dataset(result)}{size}{text} ({mean:.3g}; {ends}).")
+    word = "better" if sign * mean > 0 else "worse"
+    return _capital(
+        f"{_dataset(result)}{size}{first}'s mean {_metric(result)} is {word} than {second}'s by "
+        f"{abs(mean):.3g} (difference {ends}); it is better in {100 * better:.3g} % of "
+        "repetitions, ties counting half."
+    )
+
+
+def _crossing(result: xr.Dataset) -> str:
+    at = result.attrs["at"]
+    what = f"mean {_metric(result)}" if at == "mean" else f"{at:g} quantile of {_metric(result)}"
+    count = int(result["order"].notnull().sum())
+    how = f"{100 * result.attrs['confidence']:g} % band over {count} sizes"
+    text = _orders(result, result["order"].values, what, how)
+    if not result["changes"] > 0:
+        return text
+    low, high = float(result["open_low"]), float(result["open_high"])
+    last = "The curves cross" if result["changes"] == 1 else "The last of several crossings lies"
+    return f"{text} {last} between n = {low:g} and n = {high:g}."
+
+
+def _shape(result: xr.Dataset) -> str:
+    value = {str(name): float(variable) for name, variable in result.data_vars.items()}
+    if np.isnan(value["monotone"]):
+        return _capital(f"{_dataset(result)}the curve has too few sizes or repetitions to judge.")
+    loss = "loss" if result.attrs["direction"] == "minimize" else "error"
+    parts = []
+    if not value["monotone"]:
+        parts.append(f"the mean {loss} rises by {value['rise']:.3g} from n = "
+                     f"{value['rise_from']:g} to n = {value['rise_to']:g}")  # fmt: skip
+    if value["dipping"]:
+        parts.append(f"at the last size it is worse by {value['dip']:.3g} than at "
+                     f"n = {value['dip_from']:g}")  # fmt: skip
+    if not value["convex"]:
+        parts.append(f"at n = {value['bump_n']:g} it lies {value['bump']:.3g} above the line from "
+                     f"n = {value['bump_left']:g} to n = {value['bump_right']:g}")  # fmt: skip
+    if value["peaking"]:
+        parts.append(f"it has a peak at n = {value['peak_n']:g}")
+    level = f"{100 * result.attrs['alpha']:g} % after correction for all sizes"
+    if not parts:
+        text = f"no violation of monotone or convex is significant ({level}"
+        text += f", {value['repetitions']:.0f} repetitions); small ones may have been missed"
+        return _capital(f"{_dataset(result)}{text}.")
+    return _capital(f"{_dataset(result)}{'; '.join(parts)} (each significant at {level}).")
+
+
+def _power(result: xr.Dataset) -> str:
+    first, second = _sides(result)
+    found, wrong = 100 * result["power"].values, 100 * result["wrong_sign"].values
+    numbers = result["repetitions"].values
+    if np.isnan(found).all():
+        return _capital(f"{_dataset(result)}{first} and {second} do not differ in any direction.")
+    shares = ", ".join(f"{f:.0f} % with {r}" for f, r in zip(found, numbers, strict=True))
+    return _capital(
+        f"{_dataset(result)}the difference between {first} and {second} would be found "
+        f"({result.attrs['test']}-test, {100 * result.attrs['alpha']:g} %) by {shares} "
+        f"repetitions, and with the wrong sign by at most {wrong.max():.1f} %."
+    )
+
+
+def _repetitions_for(result: xr.Dataset) -> str:
+    first, second = _sides(result)
+    number, low, high = (
+        float(result[name]) for name in ("repetitions", "repetitions_low", "repetitions_high")
+    )
+    aim = f"{100 * result.attrs['power']:g} % power"
+    if not np.isfinite(high):
+        text = f"the repetitions do not settle that {first} and {second} differ, so that no number"
+        return _capital(f"{_dataset(result)}{text} of repetitions is sure to give {aim}.")
+    return _capital(
+        f"{_dataset(result)}{number:.0f} repetitions ({low:.0f} to {high:.0f}) tell {first} and "
+        f"{second} apart with {aim} (paired t-test, {100 * result.attrs['alpha']:g} %)."
+    )
+
+
+_SENTENCES: dict[str, Callable[[xr.Dataset], str]] = {
+    "compare": _compare,
+    "crossing": _crossing,
+    "shape": _shape,
+    "power": _power,
+    "repetitions_for": _repetitions_for,
+}
+#: Which dims a sentence goes over.
+_DIMS = {
+    "compare": {"n", "q"},
+    "crossing": {"n"},
+    "shape": set[str](),
+    "power": {"repetitions"},
+    "repetitions_for": set[str](),
+}

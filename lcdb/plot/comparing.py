@@ -1,0 +1,253 @@
+"""Figures of two learners beside each other, and of the shape of a curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from lcdb.errors import LabelError
+from lcdb.plot.style import colour_of, context, metric_label, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["crossings", "differences", "powers", "shapes"]
+
+_QUANTILES = ("#0072B2", "#000000", "#D55E00")
+
+
+def _one_pair(result: xr.Dataset, dim: str) -> tuple[str, str]:
+    """Return the names of the two sides of a result along one dim."""
+    if "pair" in result.dims or dim not in result.dims:
+        dims = ", ".join(map(str, result.dims)) or "none"
+        msg = f"the result has dims {dims}; expected {dim} of one pair: result.isel(pair=0)"
+        raise LabelError(msg)
+    names = [result.attrs.get(side) or str(result[side].values) for side in ("first", "second")]
+    return names[0], names[1]
+
+
+def _title(ax: Axes, result: xr.Dataset) -> None:
+    labels = [result.attrs.get("dataset_name"), *(
+        str(result.coords[dim].item())
+        for dim in ("sampling", "split", "tuning")
+        if dim in result.coords and not result[dim].dims
+    )]  # fmt: skip
+    text = " · ".join(filter(None, map(str, filter(None, labels))))
+    if text:
+        ax.set_title(text, fontsize="small", loc="left")
+
+
+def _size_axis(ax: Axes, sizes: np.ndarray) -> None:
+    """Label the axis of training sizes: logarithmic where they span more than a decade."""
+    ax.set_xlabel("training rows n")
+    if len(sizes) > 2 and sizes[-1] > 10 * max(sizes[0], 1):
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
+
+
+def _difference_axes(
+    ax: Axes | None, result: xr.Dataset, names: tuple[str, str], values: str
+) -> Axes:
+    ax = new_axes(ax)
+    metric = metric_label(result.attrs.get("metric"))
+    ax.axhline(0.0, color="0.4", linewidth=0.8)
+    _size_axis(ax, result["n"].values[result[values].notnull().values])
+    ax.set_ylabel(f"{metric}: {names[0]} - {names[1]}")
+    upper = names[0] if result.attrs["direction"] == "maximize" else names[1]
+    ax.annotate(f"↑ {upper} better", (0.99, 0.98), xycoords="axes fraction", ha="right", va="top",
+                fontsize="small", color="0.3")  # fmt: skip
+    _title(ax, result)
+    return ax
+
+
+def differences(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw differences of mean and quantiles along n, with the interval of each.
+
+    Parameters
+    ----------
+    result
+        Of `lcdb.analysis.compare`, of one pair. Intervals hold for one size each.
+    ax
+        Where; new axes unless given.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     curves = [db.curve("iris", name) for name in ("QDC", "LDC")]
+    ...     result = lcdb.analysis.compare(*curves, resamples=50)
+    >>> differences(result).get_ylabel()
+    'accuracy: QDC - LDC'
+    """
+    names = _one_pair(result, "n")
+    ax = _difference_axes(ax, result, names, "mean_difference")
+    there = result["mean_difference"].notnull().values
+    n = result["n"].values[there]
+    part = result.isel(n=there)
+    places = np.linspace(0, len(_QUANTILES) - 1, part.sizes["q"]).round().astype(int)
+    for i, q in enumerate(part["q"].values):
+        one = part.isel(q=i).transpose("n")
+        colour = _QUANTILES[places[i]]
+        ax.fill_between(
+            n, one["quantile_low"], one["quantile_high"], color=colour, alpha=0.15, lw=0
+        )
+        ax.plot(n, one["quantile_difference"], color=colour, lw=1.2, label=f"{q:g} quantile")
+    ax.errorbar(
+        n,
+        part["mean_difference"],
+        [part["mean_difference"] - part["mean_low"], part["mean_high"] - part["mean_difference"]],
+        fmt="o",
+        color="0.35",
+        markersize=3,
+        lw=1.0,
+        label="mean",
+    )
+    ax.legend(frameon=False, fontsize="small", ncols=2, loc="lower right")
+    return ax
+
+
+def crossings(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw the difference of two learners along n, its band, and where the order is open.
+
+    Parameters
+    ----------
+    result
+        Of `lcdb.analysis.crossing`, of one pair.
+    ax
+        Where; new axes unless given.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     curves = [db.curve("iris", name) for name in ("QDC", "LDC")]
+    ...     result = lcdb.analysis.crossing(*curves, resamples=50)
+    >>> crossings(result).get_xlabel()
+    'training rows n'
+    """
+    names = _one_pair(result, "n")
+    ax = _difference_axes(ax, result, names, "difference")
+    part = result.isel(n=result["difference"].notnull().values)
+    n, order = part["n"].values, part["order"].values
+    ax.fill_between(n, part["low"], part["high"], color="0.85", lw=0)
+    ax.plot(n, part["difference"], color="0.3", lw=1.0)
+    for side, name in ((1, names[0]), (-1, names[1])):
+        won = order == side
+        label = f"{name} better"
+        ax.plot(
+            n[won], part["difference"].values[won], "o", ms=4, color=colour_of(name), label=label
+        )
+    still = order == 0
+    ax.plot(n[still], part["difference"].values[still], "o", ms=4, mfc="white", color="0.3",
+            label="open")  # fmt: skip
+    if part["changes"] > 0:
+        ax.axvspan(float(part["open_low"]), float(part["open_high"]), color="#E69F00", alpha=0.15,
+                   lw=0, label="crossing")  # fmt: skip
+    band = f"{100 * result.attrs['confidence']:g} % simultaneous band"
+    ax.legend(
+        frameon=False, fontsize="small", loc="lower right", title=band, title_fontsize="small"
+    )
+    return ax
+
+
+def shapes(scores: xr.DataArray, result: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw a curve's mean, and mark where it rises and where it bends the wrong way.
+
+    Parameters
+    ----------
+    scores
+        The curve, with dims ``n`` and ``repetition``.
+    result
+        What `lcdb.analysis.shape` says of it.
+    ax
+        Where; new axes unless given.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     curve = db.curve("iris", "QDC")
+    >>> shapes(curve, lcdb.analysis.shape(curve)).get_ylabel()
+    'accuracy'
+    """
+    if set(scores.dims) != {"n", "repetition"} or result.dims:
+        msg = f"the curve has dims {', '.join(map(str, scores.dims))}; expected n and repetition"
+        raise LabelError(msg + ", and the shape of that curve alone")
+    ax = new_axes(ax)
+    mean = scores.mean("repetition").dropna("n")
+    error = scores.std("repetition", ddof=1).sel(n=mean["n"]) / np.sqrt(scores.count("repetition"))
+    name = str(scores.coords["learner"].item()) if "learner" in scores.coords else "mean"
+    n = mean["n"].values
+    ax.errorbar(n, mean, 2 * error.sel(n=n), color=colour_of(name), lw=1.2, marker=".", label=name)
+    marks = (
+        ("rise", "#D55E00", not result["monotone"]),
+        ("dip", "#CC79A7", result["dipping"] == 1),
+    )
+    for kind, colour, is_there in marks:
+        if is_there:
+            start = float(result[f"{kind}_from"])
+            end = float(result["rise_to"]) if kind == "rise" else n[-1]
+            label = {"rise": "gets worse", "dip": "worse at the end"}[kind]
+            ax.plot([start, end], mean.sel(n=[start, end]), "o--", color=colour, label=label)
+    if result["convex"] == 0:
+        ends = [float(result["bump_left"]), float(result["bump_right"])]
+        middle = float(result["bump_n"])
+        between = np.linspace(ends[0], ends[1], 200)  # straight in n, whatever the axis is
+        values = mean.sel(n=ends).values
+        ax.plot(between, np.interp(between, ends, values), ":", color="#0072B2")
+        ax.plot(ends, values, "s", color="#0072B2", ms=4, label="not convex")
+        chord = np.interp(middle, ends, values)
+        ax.plot([middle, middle], [chord, float(mean.sel(n=middle))], color="#0072B2", lw=2)
+    _size_axis(ax, n)
+    ax.set_ylabel(metric_label(scores.name))
+    ax.set_title(context(scores), fontsize="small", loc="left")
+    ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+def powers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+    """Draw how often studies of a number of repetitions find a difference.
+
+    Parameters
+    ----------
+    result
+        Of `lcdb.analysis.power`: of one pair, at one size or along n.
+    ax
+        Where; new axes unless given.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     curves = [db.curve("iris", name).sel(n=[10, 20]) for name in ("QDC", "LDC")]
+    ...     result = lcdb.analysis.power(*curves, studies=50)
+    >>> powers(result).get_xlabel()
+    'training rows n'
+    """
+    names = _one_pair(result, "repetitions")
+    ax = new_axes(ax)
+    ax.set(ylabel="studies that find the difference (%)", ylim=(-3, 103))
+    if "n" in result.dims:
+        part = result.dropna("n", how="all", subset=["power"])
+        greys = np.linspace(0.75, 0.0, part.sizes["repetitions"])
+        for i, number in enumerate(part["repetitions"].values):
+            one = part.isel(repetitions=i)
+            label = f"{number} repetitions"
+            ax.plot(part["n"], 100 * one["power"], marker=".", color=str(greys[i]), label=label)
+        worst = 100 * part["wrong_sign"].max("repetitions")
+        ax.plot(part["n"], worst, color="#D55E00", ls="--", label="wrong sign, at most")
+        _size_axis(ax, part["n"].values)
+    else:
+        numbers = result["repetitions"].values
+        ax.plot(numbers, 100 * result["power"], marker="o", color="0.2", label="right sign")
+        ax.plot(numbers, 100 * result["wrong_sign"], "o--", color="#D55E00", label="wrong sign")
+        ax.set_xscale("log")
+        ax.set_xticks(numbers, [str(number) for number in numbers])
+        ax.minorticks_off()
+        ax.set_xlabel("repetitions")
+    _title(ax, result)
+    ax.legend(frameon=False, fontsize="small", title=f"{names[0]} and {names[1]}",
+              title_fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))  # fmt: skip
+    return ax

@@ -1,0 +1,118 @@
+"""How often a study of few repetitions finds the difference of two learners that many show."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import nct, norm
+from scipy.stats import t as student
+
+from lcdb.stats.paired import paired_mean, sign_test, signed_ranks_of, wilcoxon
+
+__all__ = ["PAIRED_TESTS", "Power", "power_of_studies", "power_of_t", "repetitions_for"]
+
+#: By name: the p-values of rows of differences, and a number with the sign of each result.
+PAIRED_TESTS = {
+    "t": (lambda d: paired_mean(d).p, lambda d: d.mean(axis=-1)),
+    "wilcoxon": (wilcoxon, signed_ranks_of),
+    "sign": (sign_test, lambda d: np.sign(d).sum(axis=-1)),
+}
+#: Beyond so many repetitions Student's distribution is the normal one.
+_MANY = 5000
+
+
+class Power(NamedTuple):
+    """Shares of studies, by the number of their repetitions; NaN where there is no difference."""
+
+    #: That find the difference with its sign.
+    found: np.ndarray
+    #: That find one with the other sign.
+    wrong_sign: np.ndarray
+
+
+def power_of_studies(
+    d: np.ndarray,
+    repetitions: np.ndarray,
+    test: str = "t",
+    studies: int = 4000,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> Power:
+    """Return how often studies, drawn from many paired differences, find what all of them show.
+
+    Parameters
+    ----------
+    d
+        Differences (repetition); NaN are left out.
+    repetitions
+        How many each study has: drawn with replacement.
+    test
+        ``"t"``, ``"wilcoxon"`` or ``"sign"``, two-sided.
+    studies, seed
+        How many are drawn for each number of repetitions, and from which stream.
+    alpha
+        A study finds a difference if p <= alpha.
+
+    Examples
+    --------
+    >>> d = np.random.default_rng(0).normal(0.5, 1.0, 1000)
+    >>> power = power_of_studies(d, np.array([5, 100]))
+    >>> bool(power.found[0] < 0.3), bool(power.found[1] > 0.99)
+    (True, True)
+    """
+    d = np.asarray(d, float)
+    d = d[~np.isnan(d)]
+    p_of, sign_of = PAIRED_TESTS[test]
+    found, wrong = np.full((2, len(repetitions)), np.nan)
+    right = np.sign(sign_of(d[None])[0]) if len(d) >= 2 else 0.0
+    if right == 0:
+        return Power(found, wrong)
+    for i, count in enumerate(repetitions):
+        rng = np.random.default_rng([seed, int(count)])
+        samples = d[rng.integers(0, len(d), (studies, int(count)))]
+        significant = p_of(samples) <= alpha
+        sign = np.sign(sign_of(samples))
+        found[i] = np.mean(significant & (sign == right))
+        wrong[i] = np.mean(significant & (sign == -right))
+    return Power(found, wrong)
+
+
+def power_of_t(effect: np.ndarray, repetitions: np.ndarray, alpha: float = 0.05) -> np.ndarray:
+    """Return the power of the paired t-test for normal differences of mean effect and sd 1.
+
+    Only findings of the right sign count.
+
+    Examples
+    --------
+    >>> round(float(power_of_t(0.5, 34)), 2)
+    0.81
+    """
+    count = np.asarray(repetitions, float)
+    critical = student.isf(alpha / 2.0, count - 1)
+    return nct.sf(critical, count - 1, np.abs(effect) * np.sqrt(count))
+
+
+def repetitions_for(effect: np.ndarray, power: float = 0.8, alpha: float = 0.05) -> np.ndarray:
+    """Return the least number of repetitions that a t-test has this power with; inf for none.
+
+    Examples
+    --------
+    >>> repetitions_for(np.array([0.5, 2.0, 0.0, np.inf])).tolist()
+    [34.0, 5.0, inf, 2.0]
+    """
+    effect = np.abs(np.asarray(effect, float))
+    safe = np.where(effect > 0, effect, 1.0)
+    quantiles = norm.isf(alpha / 2.0), norm.isf(1.0 - power)
+    normal = ((quantiles[0] + quantiles[1]) / safe) ** 2 + quantiles[0] ** 2 / 2.0
+    few, enough = np.full(effect.shape, 1.0), np.full(effect.shape, 2.0 * _MANY)
+    searched = np.where(np.isfinite(effect) & (normal <= _MANY), safe, 1.0)
+    while (enough - few > 1).any():
+        middle = np.maximum(np.floor((few + enough) / 2), 2)
+        # Beyond 40 standard errors the noncentral t has nothing left to be computed.
+        capped = np.minimum(searched, 40.0 / np.sqrt(middle))
+        reached = power_of_t(capped, middle, alpha) >= power
+        enough, few = np.where(reached, middle, enough), np.where(reached, few, middle)
+    result = np.where(normal <= _MANY, enough, np.ceil(normal))
+    result = np.where(np.isposinf(effect), 2.0, result)
+    return np.where(np.isnan(effect), np.nan, np.where(effect == 0, np.inf, result))
