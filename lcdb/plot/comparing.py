@@ -104,7 +104,7 @@ def differences(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         lw=1.0,
         label="mean",
     )
-    ax.legend(frameon=False, fontsize="small", ncols=2, loc="lower right")
+    ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
 
 
