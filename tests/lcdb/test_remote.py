@@ -17,6 +17,7 @@ from counts import counts
 from hosts import answer, serving
 from jsonschema import Draft202012Validator
 from lcdb_builders.storage.indexes import index_database
+from remote_database import SHIPPED, make_database
 
 import lcdb
 from lcdb import errors
@@ -25,7 +26,6 @@ from lcdb.remote.format import CUBE_INDEX, decode, encode
 from lcdb.remote.host import Host
 from lcdb.remote.transport import Policy
 
-HERE = Path(__file__).parents[2] / "data"
 QUICK = Policy(attempts=3, wait=0.001, longest=0.01, timeout=0.4)
 CURVE = ("iris", "LDC")
 
@@ -33,15 +33,7 @@ CURVE = ("iris", "LDC")
 @pytest.fixture(scope="module")
 def database(tmp_path_factory):
     """The tutorial's cubes and an experiment, with indexes."""
-    root = tmp_path_factory.mktemp("remote") / "db"
-    for source in ("tutorial", "experiments"):
-        for folder in ("cubes", "manifest"):
-            for file in (HERE / source / folder).iterdir():
-                target = root / folder / file.name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, target)
-    index_database(root)
-    return root
+    return make_database(tmp_path_factory.mktemp("remote") / "db")
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +80,7 @@ def test_the_command_writes_what_is_there_already_and_says_where(database, capsy
 
 
 def test_one_file_has_an_index_of_its_own(tmp_path, capsys):
-    shutil.copyfile(HERE / "tutorial" / "cubes" / "61.nc", tmp_path / "61.nc")
+    shutil.copyfile(SHIPPED / "tutorial" / "cubes" / "61.nc", tmp_path / "61.nc")
     assert main(["index", str(tmp_path / "61.nc")]) == 0
     assert "61.nc.index.json" in capsys.readouterr().out
     with serving(tmp_path) as served, lcdb.open(f"{served.url}/61.nc") as db:
