@@ -35,6 +35,10 @@ def run(arguments: argparse.Namespace) -> None:
     made = publish(arguments.database, arguments.url, arguments.out, arguments.metadata)
     for path in made.files:
         print(visible(path))
+    if not made.is_indexed:
+        place = visible(arguments.database)
+        print(f"{place} has no index: run 'lcdb index {place}' and publish again, or lcdb.open")
+        print(f"cannot open {visible(arguments.url)}")
     fields = {name: text for name, text in made.defaults.items() if not name.startswith("rai.")}
     rai = [name.removeprefix("rai.") for name in made.defaults if name.startswith("rai.")]
     if fields or rai:

@@ -10,11 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from lcdb.database import Database
-from lcdb.errors import ArgumentError, DamagedError, NotFoundError
+from lcdb.errors import ArgumentError, DamagedError, NotFoundError, StaleError
 from lcdb.manifest import read_records
 from lcdb.regular import open_regular, read_regular
+from lcdb.remote.format import CUBE_INDEX, FOLDER_INDEX, INDEX_NAME, decode
 from lcdb.schema import UNIT_DIMS
 from lcdb.text import visible
 
@@ -22,7 +24,7 @@ __all__ = ["Contents", "Cube", "File", "describe_files", "read_contents"]
 
 # Not the snapshots, which hold other people's data, nor what a build has not packed yet.
 _PATTERNS = (
-    "index.json",
+    INDEX_NAME,
     "cubes/*.nc",
     "cubes/*.json",
     "manifest/*.json",
@@ -79,6 +81,7 @@ class Contents:
     first_written: datetime
     last_written: datetime
     dated_by: str
+    is_indexed: bool
 
     def labels(self, dim: str) -> list[str]:
         """Return the labels of a dim that any cube has, in order of first appearance."""
@@ -133,8 +136,8 @@ def read_contents(folder: str | os.PathLike[str]) -> Contents:
 
     Raises
     ------
-    NotFoundError, DamagedError, SchemaError, FormatVersionError
-        There is no database; a file is not what was written; it is no cube.
+    NotFoundError, DamagedError, SchemaError, FormatVersionError, StaleError
+        There is no database; a file is not what was written; it is no cube; the index is of others.
     """
     place = Path(folder)
     if place.exists() and not place.is_dir():
@@ -156,7 +159,37 @@ def read_contents(folder: str | os.PathLike[str]) -> Contents:
         first_written=times[0],
         last_written=times[-1],
         dated_by=dated_by,
+        is_indexed=_is_indexed(place, files),
     )
+
+
+def _is_indexed(folder: Path, files: tuple[File, ...]) -> bool:
+    """Return whether the database can be opened from a host; an index of other cubes is refused."""
+    names = {file.path for file in files}
+    if INDEX_NAME not in names:
+        return False
+    path = folder / INDEX_NAME
+    record = _read_index(path, FOLDER_INDEX)
+    told = {entry["file"]: entry["sha256"] for entry in record["cubes"]}
+    there = {file.path: file.sha256 for file in files if file.path.startswith("cubes/")}
+    there = {name: digest for name, digest in there.items() if name.endswith(".nc")}
+    for entry in record["cubes"]:
+        index = entry["index"]
+        told[index] = entry["index_sha256"]
+        if index in names:
+            there[index] = _read_index(folder / index, CUBE_INDEX)["record_sha256"]
+    for name in sorted(told.keys() | there.keys()):
+        if told.get(name) != there.get(name):
+            msg = (
+                f"{path} is of another {name} than there is: nobody could read it at its address; "
+                f"'lcdb index {folder}' writes the indexes again"
+            )
+            raise StaleError(msg)
+    return True
+
+
+def _read_index(path: Path, kind: str) -> dict[str, Any]:
+    return decode(read_regular(path, "an index"), kind, path)
 
 
 def _cube(database: Database, key: int | str, folder: Path) -> Cube:

@@ -32,10 +32,14 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Published:
-    """What was written: the files, and the fields that nobody gave with what was said instead."""
+    """What was written: the files, and the fields that nobody gave with what was said instead.
+
+    Without an index the database has to be downloaded before `lcdb.open` can open it.
+    """
 
     files: tuple[Path, ...]
     defaults: Mapping[str, str]
+    is_indexed: bool
 
 
 def publish(
@@ -67,8 +71,8 @@ def publish(
 
     Raises
     ------
-    NotFoundError, DamagedError
-        There is no database; a file is not what was written.
+    NotFoundError, DamagedError, StaleError
+        There is no database; a file is not what was written; the index is of other cubes.
     ArgumentError
         `url` is no address; the metadata have an unknown field or a wrong value.
     StorageError
@@ -94,7 +98,8 @@ def publish(
     described = read_metadata(metadata, contents)
     written = _documents(contents, described, checked)
     _write(place, written)
-    return Published(tuple(place / name for name in written), described.defaults)
+    files = tuple(place / name for name in written)
+    return Published(files, described.defaults, contents.is_indexed)
 
 
 def _checked(url: str) -> str:

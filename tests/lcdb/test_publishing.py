@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
-import threading
 import urllib.request
 from datetime import date
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import yaml
+from hosts import serving
+from lcdb_builders.storage.indexes import index_database
 from markdown_it import MarkdownIt
 from plausible import rename, snapshot_of, write_plausible
 
 import lcdb
 from lcdb import shipped
 from lcdb.cli import main
-from lcdb.errors import ArgumentError, DamagedError, NotFoundError, StorageError
+from lcdb.errors import ArgumentError, DamagedError, NotFoundError, StaleError, StorageError
 from lcdb.publishing import publish
 from lcdb.publishing.metadata import CREATOR
 from lcdb.publishing.responsible import DEFAULTS
@@ -132,41 +132,58 @@ def test_mlcroissant_reads_it_without_a_warning(tutorial, database_folder, tmp_p
     ]  # fmt: skip
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
-def test_every_digest_is_that_of_what_the_host_serves(copy, tmp_path):
-    (copy / "index.json").write_text("{}")
-    (copy / "cubes" / "61 é#%.nc.json").write_text("[]")
-    server = ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(copy.parent))
-    )
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        publish(copy, f"http://127.0.0.1:{server.server_port}/copy/", tmp_path / "out")
+def test_every_digest_is_that_of_what_the_host_serves_and_the_readme_opens_it(copy, tmp_path):
+    (copy / "cubes" / "61.nc.more.json").write_text("[]")
+    index_database(copy)
+    with serving(copy.parent) as host:
+        made = publish(copy, f"{host.url}/copy/", tmp_path / "out")
         files = read(tmp_path / "out", "croissant.json")["distribution"]
-        parts = by_type(read(tmp_path / "out", "ro-crate-metadata.json"), "File")
         served = [(one["contentUrl"], one["sha256"], one["contentSize"]) for one in files]
-        assert served == [
-            (one["@id"], one["sha256"], f"{one['contentSize']} B")
-            for one in parts
-            if "sha256" in one
-        ]
-        assert sorted(one["@id"] for one in files) == [
-            "cubes/1063.nc", "cubes/61 é#%.nc.json", "cubes/61.nc", "cubes/mine.nc", "index.json"
-        ]  # fmt: skip
         for address, digest, size in served:
             with urllib.request.urlopen(address, timeout=20) as answer:
                 body = answer.read()
             assert hashlib.sha256(body).hexdigest() == digest
             assert size == f"{len(body)} B"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        page = (tmp_path / "out" / "README.md").read_text("utf-8")
+        (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+        names: dict = {}
+        exec(code, names)
+        with names["db"] as remote, lcdb.open(copy) as local:
+            assert remote.curve("iris", "LDC").identical(local.curve("iris", "LDC"))
+    assert made.is_indexed
+    assert [one["@id"] for one in files] == [
+        "index.json", "cubes/1063.nc", "cubes/61.nc", "cubes/mine.nc", "cubes/1063.nc.index.json",
+        "cubes/61.nc.index.json", "cubes/61.nc.more.json", "cubes/mine.nc.index.json",
+    ]  # fmt: skip
+    parts = by_type(read(tmp_path / "out", "ro-crate-metadata.json"), "File")
+    assert served == [
+        (one["@id"], one["sha256"], f"{one['contentSize']} B") for one in parts if "sha256" in one
+    ]
+
+
+def test_addresses_are_quoted(copy, tmp_path):
+    (copy / "cubes" / "é #%.json").write_text("[]")
+    publish(copy, URL, tmp_path)
+    (file,) = (
+        one for one in read(tmp_path, "croissant.json")["distribution"] if one["@id"][6] == "é"
+    )
+    assert file["contentUrl"] == f"{URL}/cubes/%C3%A9%20%23%25.json"
+
+
+def test_an_index_of_other_cubes_is_refused(copy, tmp_path, capsys):
+    command = ["publish", str(copy), "--url", URL, "--out", str(tmp_path / "out")]
+    assert main(command) == 0
+    assert f"has no index: run 'lcdb index {copy}'" in capsys.readouterr().out
+    index_database(copy)
+    assert main(command) == 0
+    assert "no index" not in capsys.readouterr().out
+    rename(copy / "cubes" / "61.nc", "another")
+    with pytest.raises(StaleError, match=r"another cubes/61\.nc than there is"):
+        publish(copy, URL, tmp_path / "out")
+    index_database(copy)
+    (copy / "cubes" / "1063.nc").unlink()
+    with pytest.raises(StaleError, match=r"another cubes/1063\.nc than"):
+        publish(copy, URL, tmp_path / "out")
 
 
 def test_the_sums_are_of_all_files_laid_together(tutorial, tmp_path):
