@@ -6,7 +6,12 @@ import os
 import signal
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# No test depends on how long something takes, on a busy machine least of all.
+hypothesis.settings.register_profile("lcdb", deadline=None)
+hypothesis.settings.load_profile("lcdb")
 
 # Records which arguments and options tests try, and judges when all of them have run.
 pytest_plugins = ["doors.plugin"]

@@ -126,7 +126,7 @@ def test_blocks_fail_and_time_out_and_all_others_are_built(tmp_path):
     plan = strange("Hangs")
     plan["learners"]["LosesItsDisk"] = {"estimator": "estimators.LosesItsDisk"}
     with pytest.raises(FailedBlocksError) as caught:
-        lcdb_builders.build(plan, tmp_path, workers=1, timeout=3, allow_import=True)
+        lcdb_builders.build(plan, tmp_path, workers=1, timeout=6, allow_import=True)
     assert caught.value.exit_code == 3
     assert "1 failed" in str(caught.value) and "1 timed out" in str(caught.value)
     curves = {curve.unit.learner: curve for curve in overview(tmp_path).curves}

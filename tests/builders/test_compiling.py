@@ -108,7 +108,7 @@ print(scores["accuracy"].mean(), scores["brier"].mean())
 
     accuracy, brier = scores()
     assert scores() == [accuracy, brier]
-    helper = root / "lcdb_builders" / "kernels" / "scores" / "metrics.py"
+    helper = root / "lcdb_builders" / "kernels" / "scores" / "counts.py"
     text = helper.read_text()
     old = "wrong * (1.0 if classes == 2 else 2.0) / rows"
     assert text.count(old) == 1
