@@ -11,9 +11,15 @@ from lcdb_builders.learners import registry
 from tuned import tuned_unit
 
 KINDS = ("8 rows", "30 rows", "binary features", "small integers", "two classes")
-LEARNERS = ("NMC", "LDC", "QDC", "NNC", "DT", "RFOR", "ADAB")
 #: Smaller grids where the reference's loop is slow.
-GRIDS = {"RFOR": (1, 2, 5), "ADAB": (1, 3, 8), "DT": (1, 3, 10)}
+GRIDS = {
+    "LREG": (1e-6, 1e-2),
+    "LSVC": (1e-6, 1e-2, 1.0),
+    "GSVC": (1e-6, 1e-2, 1.0),
+    "RFOR": (1, 2, 5),
+    "ADAB": (1, 3, 8),
+    "DT": (1, 3, 10),
+}
 
 
 @cache

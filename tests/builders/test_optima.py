@@ -65,7 +65,10 @@ def test_real_cells_are_the_same_in_every_list_of_sizes(id, learner, data_folder
 @pytest.mark.parametrize("C", [1.0, 0.05])
 @pytest.mark.parametrize("kind", KINDS)
 def test_free_support_vectors_decide_one(kind, C):
-    """Rows of few kinds, as test rows too: free ones are at 1 or -1, nearer than float32 sees."""
+    """Rows of few kinds, as test rows too: free ones are at 1 or -1, nearer than float32 sees.
+
+    Others may be near by chance, but then are so in the reference.
+    """
     learner, seen = GSVC(), 0
     for seed in range(counts(2, 10)):
         X, y = tied(kind, seed, 300)
@@ -74,10 +77,15 @@ def test_free_support_vectors_decide_one(kind, C):
             sizes = [12, 40, 41, 90, 210]
             block = block_of(learner, snapshot, sampling, "varying", sizes, 0, 2, C=C)
             for cell in cells(learner, snapshot, block):
-                distance = np.abs(np.abs(fitted(cell)) - 1)
-                near = distance < 1e-7
-                assert (distance[near] <= 1e-10).all(), (sampling, cell.n, distance[near].max())
-                seen += near.sum()
+                found = fitted(cell)
+                distance = np.abs(np.abs(found) - 1)
+                beside = (distance < 1e-7) & (distance > 1e-10)
+                if beside.any():
+                    model = learner.estimator(snapshot, {"C": C}).fit(X[cell.train], y[cell.train])
+                    right = model.decision_function(X[cell.test]).reshape(found.shape)
+                    off = np.abs(found - right)[beside].max()
+                    assert off <= 1e-12, (sampling, cell.n, distance[beside].max(), off)
+                seen += (distance <= 1e-10).sum()
     assert seen > 100
 
 
@@ -97,7 +105,7 @@ def test_linear_models_are_the_optimum_to_twelve_digits(kind, learner):
                 for k, right in enumerate(oracle_decisions(learner, train, y[cell.train], test)):
                     found = fitted(cell)[:, k]
                     scale = 1 + np.abs(right).max()
-                    assert np.abs(found - right).max() <= 1e-11 * scale, (sampling, cell.n)
+                    assert np.abs(found - right).max() <= 1e-12 * scale, (sampling, cell.n)
 
 
 def oracle_decisions(learner, X, y, test):

@@ -18,9 +18,9 @@ from lcdb_builders.learners import registry
 from lcdb_builders.reference.block import reference_block
 from oracles import exact_metrics, metrics
 from oracles import gaussian as oracle
-from tied import KINDS, LEARNERS, tied, unit_of
+from tied import KINDS, tied, unit_of
 
-from lcdb.schema import SAMPLINGS
+from lcdb.schema import LEARNERS, SAMPLINGS
 
 #: Metrics that are counts; the others may differ by the rounding of sums.
 COUNTED = ("accuracy", "auc", "n_clipped")

@@ -104,8 +104,8 @@ class LREG(_Linear):
     """Logistic regression.
 
     Every fit goes from the model of the whole pool by damped Newton steps to where the squared
-    decrement is at most 1e-13 of the objective; the last step is taken from there, and leaves
-    rounding alone.
+    decrement is at most 1e-13 of the objective; one more step is taken from there, and one with the
+    same Hessian, which leaves rounding alone.
     """
 
     name = "LREG"

@@ -1,7 +1,7 @@
 """LREG and LSVC: linear classifiers at the exact optimum, by a damped Newton method.
 
 Default tolerances change the labels of many test rows, so these models are the optimum itself: the
-last step is taken where the Newton decrement says that nothing is left to gain.
+last steps are taken where the Newton decrement says that nothing is left to gain.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from lcdb_builders.reference.onevsrest import OneVsRest
 __all__ = ["LREG", "LSVC"]
 
 MOST_STEPS = 1000
-# The squared Newton decrement, as a share of the objective, below which one more step is the last.
+# The squared Newton decrement, as a share of the objective, below which one step more is taken, and
+# one from there with the same Hessian.
 GAIN_LEFT = 1e-13
 SUFFICIENT_DECREASE = 1e-4
 # Below the first share of the objective a full step is good, though the objective is too coarse to
@@ -132,6 +133,10 @@ class _Linear(OneVsRest):
             # Steps this near square what is left of the gradient, unless there are no more digits.
             exhausted = extended and last / 2 < decrement <= SAME * objective
             if decrement <= GAIN_LEFT * objective or exhausted:
+                solution = solution + step
+                _, slope, _ = objective_at(solution)
+                gradient = np.asarray(rows.T @ slope + penalty * solution, float)
+                step, _ = _newton_step(signed, curvature, penalty, gradient)
                 return np.asarray(solution + step, float)
             if decrement <= NEAR * objective and not extended:
                 rows, solution = signed.astype(np.longdouble), solution.astype(np.longdouble)
