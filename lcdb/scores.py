@@ -31,10 +31,12 @@ def shares(accuracy: np.ndarray, test_rows: np.ndarray) -> np.ndarray:
     >>> stored = np.array([171 / 180, np.nan], np.float32)
     >>> float(stored[0]) == 0.95, shares(stored, np.array([180, -1])).tolist()
     (False, [0.95, nan])
+    >>> float(shares(stored[0], np.array(180)))
+    0.95
     """
     accuracy = np.asarray(accuracy, np.float64)
     rows = np.where(test_rows > 0, test_rows, 1)  # nothing was drawn there, and nothing scored
-    counts = accuracy * rows
+    counts = np.asarray(accuracy * rows)  # of a single cell, the product is no array
     np.rint(counts, out=counts)
     counts /= rows
     return counts

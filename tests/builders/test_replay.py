@@ -137,7 +137,7 @@ def test_a_changed_number_is_seen(database, tmp_path):
     broken = build(tmp_path / "db", {**PLAN, "learners": ["LDC"], "splits": ["fixed"]})
     with h5py.File(broken / "cubes" / "61.nc", "r+") as file:
         values = file["brier"][...]
-        values[0, 0, 0, 0, 39, 1] += 1e-5
+        values[0, PLAN["samplings"].index("random"), 0, 0, 39, 1] += 1e-5
         file["brier"][...] = values
     cell = replay(broken, 61, "LDC", "random", "fixed", 40, 1)
     assert not cell.same_bits
@@ -155,7 +155,7 @@ def test_another_implementation_need_not_have_the_same_bits(database, monkeypatc
     class Other(LDC):
         implementation = "other-9"
 
-    monkeypatch.setattr(registry, "for_unit", lambda unit, allow_import: Other())
+    monkeypatch.setattr(registry, "for_unit", lambda unit, allow_import, root: Other())
     cell = replay(database, 61, "LDC", "random", "fixed", 40, 1)
     assert not cell.expects_same_bits
     assert cell.agrees

@@ -63,8 +63,9 @@ def check_kernel(X: np.ndarray, gamma: float) -> None:
     if 0 < spread < _LEAST_SPREAD:
         msg = (
             f"gamma is {gamma:.3g}, so that no two rows have a kernel below 1 - {spread:.1g}, "
-            "which rounding hides: gamma is set by the variance of all entries, and features that "
-            "are far apart leave none for their rows; take their means from them, or scale them"
+            f"which rounding hides; expected one below 1 - {_LEAST_SPREAD:g}: gamma is set by the "
+            "variance of all entries, and features that are far apart leave none for their rows; "
+            "take their means from them, or scale them"
         )
         raise ArithmeticError(msg)
 
