@@ -46,12 +46,17 @@ class _Dual:
     def solve(self, tolerance: float) -> tuple[np.ndarray, float]:
         """Return β and the intercept, the midpoint of what optimality allows."""
         period = max(10, len(self.beta) // 30)
+        ended = False
         for count in range(1, MOST_STEPS):
             rising = np.where(self.beta < self.high, self.error, -np.inf)
             falling = np.where(self.beta > self.low, self.error, np.inf)
             top, bottom = rising.max(), falling.min()
             if top - bottom <= tolerance:
-                return self.beta, float(top + bottom) / 2
+                if ended:
+                    return self.beta, float(top + bottom) / 2
+                ended = True  # but for the last digits of free rows, which are to tie
+                self._newton_steps()
+                continue
             self._pair_step(int(rising.argmax()), top - falling)
             if count % period == 0:
                 self._newton_steps()

@@ -219,6 +219,7 @@ def _bounded(rows, count, beta, low, high, step):
         if abs(room) < share * abs(step[i]):
             share = room / step[i]
             blocked = i
+    lost = 0.0
     for i in range(count):
         r = rows[i]
         change = share * step[i]
@@ -227,9 +228,33 @@ def _bounded(rows, count, beta, low, high, step):
             change = end - beta[r]
             beta[r] = end
         else:
-            beta[r] = snapped(beta[r] + change, low[r], high[r])
+            moved = beta[r] + change
+            beta[r] = snapped(moved, low[r], high[r])
+            if beta[r] != moved:
+                change += beta[r] - moved
+                lost += beta[r] - moved
         step[i] = -change
+    if lost != 0.0:
+        _give_back(rows, count, beta, low, high, lost, step)
     return blocked >= 0
+
+
+@kernel(borrow=True)
+def _give_back(rows, count, beta, low, high, lost, step):
+    """Take from the coefficient farthest from its bounds what snapping has added to others."""
+    widest = -1
+    most = 0.0
+    for i in range(count):
+        r = rows[i]
+        room = min(high[r] - beta[r], beta[r] - low[r])
+        if room > most or (widest < 0 and low[r] < beta[r] < high[r]):
+            most = room
+            widest = i
+    if widest >= 0:
+        r = rows[widest]
+        before = beta[r]
+        beta[r] = snapped(min(max(before - lost, low[r]), high[r]), low[r], high[r])
+        step[widest] -= beta[r] - before
 
 
 @kernel(borrow=True)
