@@ -19,12 +19,13 @@ from lcdb.errors import (
     LabelError,
     MissingExtraError,
     SchemaError,
+    SummaryError,
     did_you_mean,
 )
 from lcdb.foreign import refuse_foreign_storage
 from lcdb.manifest import stamp_of
 from lcdb.naming import as_number, cube_key
-from lcdb.schema import CUBE_KIND, DIMS, FORMAT_VERSION, STATUSES, UNIT_DIMS, validate
+from lcdb.schema import CUBE_KIND, DIMS, FORMAT_VERSION, STATUSES, SUMMARY_KIND, UNIT_DIMS, validate
 from lcdb.slices import Slices
 from lcdb.trust import check_signature, examine
 
@@ -51,6 +52,7 @@ class Header:
     status: np.ndarray = field(repr=False)
     scaling: str = "none"
     bytes: int = 0
+    kind: str = CUBE_KIND
 
     @property
     def key(self) -> int | str:
@@ -61,6 +63,32 @@ class Header:
     def largest_size(self) -> int:
         """The largest training size that the dataset allows: floor(0.7 N)."""
         return self.rows * 7 // 10
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether statistics of each cell are there in the place of its repetitions."""
+        return self.kind == SUMMARY_KIND
+
+    def status_of(self, learner: str, sampling: str, split: str, tuning: str) -> str:
+        """Return the status of a curve."""
+        unit = zip(UNIT_DIMS, (learner, sampling, split, tuning), strict=True)
+        return STATUSES[self.status[tuple(self.labels[dim].index(label) for dim, label in unit)]]
+
+    def need_repetitions(self) -> None:
+        """Raise if this is a summary: what is asked for takes the cube itself.
+
+        Raises
+        ------
+        SummaryError
+            The message says which cube that is.
+        """
+        if self.is_summary:
+            msg = (
+                f"{self.name} ({self.id}) is here as a summary ({self.path}), which has no "
+                f"repetitions; this takes its full cube: lcdb.open the database that has it. "
+                "db[dataset] has what the summary knows of each cell"
+            )
+            raise SummaryError(msg)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -106,7 +134,7 @@ def read_header(path: Path) -> Header:
 
 def _header(path: Path, file: h5py.File) -> Header:
     kind = _kind(file)
-    if kind != CUBE_KIND:
+    if kind not in (CUBE_KIND, SUMMARY_KIND):
         told = f"cube_kind is {kind!r}" if kind else "it has no attribute 'cube_kind'"
         msg = f"{path} is not a curve cube of lcdb: {told}, expected {CUBE_KIND!r}"
         raise SchemaError(msg)
@@ -119,13 +147,21 @@ def _header(path: Path, file: h5py.File) -> Header:
         raise FormatVersionError(msg)
     refuse_foreign_storage(path, file)
     labels = {dim: tuple(map(_text, file[dim][...])) for dim in UNIT_DIMS}
-    rows, sizes, repetitions = _integer(file.attrs["n_rows"]), file["n"][...], file["repetition"]
-    if not np.array_equal(sizes, np.arange(1, rows * 7 // 10 + 1)):
-        msg = f"its sizes n are not 1 to {rows * 7 // 10}, as of {rows} rows"
-        raise ValueError(msg)
-    if not np.array_equal(repetitions[...], np.arange(len(repetitions))):
-        msg = "its repetitions do not count from 0"
-        raise ValueError(msg)
+    rows, sizes = _integer(file.attrs["n_rows"]), file["n"][...]
+    every = np.arange(1, rows * 7 // 10 + 1)
+    if kind == SUMMARY_KIND:
+        repetitions = _integer(file.attrs["repetitions"])
+        if not (len(sizes) and np.array_equal(sizes, every[np.isin(every, sizes)])):
+            msg = f"its sizes n are not some of 1 to {every[-1]}, ascending"
+            raise ValueError(msg)
+    else:
+        repetitions = len(file["repetition"])
+        if not np.array_equal(sizes, every):
+            msg = f"its sizes n are not 1 to {every[-1]}, as of {rows} rows"
+            raise ValueError(msg)
+        if not np.array_equal(file["repetition"][...], np.arange(repetitions)):
+            msg = "its repetitions do not count from 0"
+            raise ValueError(msg)
     status = file["status"][...]
     if (
         status.shape != tuple(map(len, labels.values()))
@@ -143,10 +179,11 @@ def _header(path: Path, file: h5py.File) -> Header:
         format_version=version,
         labels=labels,
         sizes=sizes,
-        repetitions=len(repetitions),
+        repetitions=repetitions,
         status=status,
         scaling=_text(file.attrs["scaling"]) if "scaling" in file.attrs else "none",
         bytes=file.id.get_filesize(),
+        kind=kind,
     )
 
 
@@ -171,6 +208,8 @@ def open_cube(
     with damage(path):
         store = open_store(path, check)
         header = _header(path, store.file)
+        if wanted is not None and header.is_summary:
+            wanted = {dim: n for dim, n in wanted.items() if dim != "repetition"}
         dataset = xr.open_dataset(store, chunks=wanted)
         if check and not store.vouched:  # what a manifest would have told of attributes
             validate(dataset, values=False)
@@ -194,7 +233,7 @@ def open_store(path: Path, check: bool | None = None) -> HDF5Store:
             break
         store.close()
     store.vouched = trust.record is not None
-    if check:
+    if check and store.get_attrs().get("cube_kind") != SUMMARY_KIND:
         store.slices = Slices.of(path, trust.stamp, store.file, trust.record)
     return store
 

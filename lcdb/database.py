@@ -53,7 +53,7 @@ def open(
     cache: str | os.PathLike[str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Database:
-    """Open a database directory, or one cube file, for reading; or one that lies on a host.
+    """Open a database directory, a cube or a summary of one, for reading; or one on a host.
 
     Only headers are read; arrays are read when they are used. Nothing is written or locked, and
     nothing beside the cubes is needed. Size and metadata of each file are compared with its
@@ -289,6 +289,7 @@ class Database(Mapping[Key, xr.Dataset]):
             check_label(dim, label, "db.select")
         key = self.resolve(dataset)
         cube, header = self._dataset(key), self._headers[key]
+        header.need_repetitions()
         index = positions(header, dict(zip(UNIT_DIMS, labels, strict=True)))
         status = STATUSES[header.status[tuple(index.values())]]
         if status != "complete":
@@ -378,6 +379,7 @@ class Database(Mapping[Key, xr.Dataset]):
                 if not lenient:
                     raise
                 continue
+            header.need_repetitions()
             if isinstance(metric, str):
                 parts[key] = take(cube, header, index, metric)
             else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from lcdb.schema import UNIT_DIMS
+from lcdb.schema import SUMMARY_KIND, UNIT_DIMS
 from lcdb.text import visible
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def describe(header: Header) -> dict[str, Any]:
         "repetitions": header.repetitions,
         **{dim: list(header.labels[dim]) for dim in UNIT_DIMS},
         "status": header.counts,
+        "kind": header.kind,
         "format_version": header.format_version,
         "file": str(header.path),
         "bytes": header.bytes,
@@ -74,7 +75,12 @@ def table(database: Database) -> tuple[list[tuple[str, bool]], list[list[str]]]:
     rows = []
     for row in facts:
         cells = [row["dataset"], row["name"], row["rows"], row["features"], row["classes"]]
-        cells += [_sizes(row["sizes"]), row["repetitions"], *(row["status"][n] for n in told)]
+        summary = " (summary)" if row["kind"] == SUMMARY_KIND else ""
+        cells += [
+            _sizes(row["sizes"]) + summary,
+            row["repetitions"],
+            *(row["status"][n] for n in told),
+        ]
         rows.append([visible(cell) for cell in cells])
     return columns, rows
 

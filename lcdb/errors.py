@@ -32,6 +32,7 @@ __all__ = [
     "SchemaError",
     "StaleError",
     "StorageError",
+    "SummaryError",
     "did_you_mean",
 ]
 
@@ -104,6 +105,10 @@ class ReadError(LCDBError, OSError):
 
 class HostError(LCDBError, OSError):
     """A host on the network does not do what reading a database there needs."""
+
+
+class SummaryError(LCDBError, LookupError):
+    """Repetitions are asked for where only a summary of them is: the message names the cube."""
 
 
 class StaleError(LCDBError, RuntimeError):

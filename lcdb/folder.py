@@ -22,21 +22,27 @@ __all__ = ["Folder", "cube_files"]
 
 
 def cube_files(path: Path, check: bool | None) -> tuple[list[Path], dict[str, Path]]:
-    """Return the curve cubes of a database directory, or the file itself; and its experiments."""
+    """Return the curve cubes of a database directory, or the file itself; and its experiments.
+
+    A summary stands for a cube that is not there.
+    """
     if not path.is_dir():
         check_regular(path, "a database directory or a cube")
         examine([path], check)
         kind = cube_kind(path)
         return ([], {kind: path}) if kind in EXPERIMENTS else ([path], {})
     folder = path / "cubes"
+    summaries = _files(path / "summaries")
+    examine(summaries, check)
+    if not folder.is_dir() and summaries:
+        return summaries, {}
     if not folder.is_dir():
         if (path / "blocks").is_dir() or (path / "snapshots").is_dir():
             msg = f"{path} holds no cube yet: its build has not ended; 'lcdb build' goes on with it"
         else:
             msg = f"{path} is not a database directory: it has no folder 'cubes'"
         raise NotFoundError(msg)
-    # A name that starts with a dot is a file that is being published.
-    files = sorted(file for file in folder.glob("*.nc") if not file.name.startswith("."))
+    files = _files(folder)
     # Cubes of other experiments live in the same folder; a foreign file is refused by its header.
     # An experiment is examined when it is asked for.
     examine((file for file in files if file.stem not in EXPERIMENTS), check)
@@ -44,6 +50,8 @@ def cube_files(path: Path, check: bool | None) -> tuple[list[Path], dict[str, Pa
     curves = [file for file, kind in kinds.items() if kind in ("", CUBE_KIND)]
     check_names({file: kind for file, kind in kinds.items() if kind in EXPERIMENTS})
     experiments = {kind: file for file, kind in kinds.items() if kind in EXPERIMENTS}
+    there = {file.name for file in curves}
+    curves += [file for file in summaries if file.name not in there]
     if not curves and not experiments:
         msg = f"{folder} holds no curve cube; 'lcdb build PLAN --out {path}' makes them"
         raise NotFoundError(msg)
@@ -98,3 +106,8 @@ class Folder:
     def reasons(self, header: Header) -> Reasons:
         """Return why curves of a cube are not complete, as far as its manifest says."""
         return read_reasons(header.path)
+
+
+def _files(folder: Path) -> list[Path]:
+    # A name that starts with a dot is a file that is being published.
+    return sorted(file for file in folder.glob("*.nc") if not file.name.startswith("."))

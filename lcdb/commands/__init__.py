@@ -7,5 +7,6 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "plot": ("a paper's figures from a database", "lcdb.commands.plot", "plot"),
     "profile": ("performance profiles of published results", "lcdb.commands.profile", ""),
     "publish": ("what others want to read beside a database", "lcdb.commands.publish", ""),
+    "summarize": ("small summaries of large cubes", "lcdb.commands.summarize", ""),
     "tables": ("a paper's tables beside ours", "lcdb.commands.tables", ""),
 }

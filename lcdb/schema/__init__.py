@@ -27,6 +27,7 @@ from lcdb.schema.tables import (
     SAMPLINGS,
     SPLITS,
     STATUSES,
+    SUMMARY_KIND,
     TABLES,
     TUNINGS,
     UNIT_DIMS,
@@ -55,6 +56,7 @@ __all__ = [
     "SAMPLINGS",
     "SPLITS",
     "STATUSES",
+    "SUMMARY_KIND",
     "TABLES",
     "TUNINGS",
     "UNIT_DIMS",
@@ -74,7 +76,7 @@ def validate(dataset: xr.Dataset, *, values: bool = True) -> None:
     """Hold a cube against the contract of its kind, and name every deviation at once.
 
     The cube is described in JSON (`lcdb.schema.describe`), and the description is held against
-    ``schemas/cube.schema.json``, or that of its experiment; a reader in any language can do so.
+    ``schemas/cube.schema.json``, or that of its kind; a reader in any language can do so.
 
     Parameters
     ----------

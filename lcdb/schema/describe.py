@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from lcdb.schema.experiments import EXPERIMENTS
-from lcdb.schema.tables import SAMPLINGS, SPLITS, TUNINGS, learner_order
+from lcdb.schema.tables import SAMPLINGS, SPLITS, SUMMARY_KIND, TUNINGS, learner_order
 from lcdb.schema.trials import agreements
 
 __all__ = ["describe", "plain"]
@@ -131,6 +131,10 @@ def _agreement(dataset: xr.Dataset) -> dict[str, bool]:
     }
     if dataset.attrs.get("cube_kind") in EXPERIMENTS:
         checks = {name: checks[name] for name in _ANY_CUBE} | agreements()
+    if dataset.attrs.get("cube_kind") == SUMMARY_KIND:
+        kept = ("labels_in_canonical_order", *_ANY_CUBE, "learner_params_are_json")
+        checks = {name: checks[name] for name in kept}
+        checks["sizes_are_some_of_1_to_m"] = _some_sizes
     found = {}
     for name, check in checks.items():
         try:
@@ -153,6 +157,13 @@ def _labels_ordered(dataset: xr.Dataset) -> bool:
 
 def _counts_up(array: xr.DataArray, first: int, last: int) -> bool:
     return np.array_equal(array.values, np.arange(first, last + 1))
+
+
+def _some_sizes(dataset: xr.Dataset) -> bool:
+    sizes = dataset["n"].values
+    ascending = (np.diff(sizes) > 0).all()
+    most = int(dataset.attrs["n_rows"]) * 7 // 10
+    return bool(sizes[0] > 0 and sizes[-1] <= most and ascending)
 
 
 def _plan_sorted(dataset: xr.Dataset) -> bool:

@@ -22,6 +22,7 @@ __all__ = [
     "SAMPLINGS",
     "SPLITS",
     "STATUSES",
+    "SUMMARY_KIND",
     "TABLES",
     "TUNINGS",
     "UNIT_DIMS",
@@ -36,6 +37,8 @@ __all__ = [
 FORMAT_VERSION = 1
 # Value of the file attribute `cube_kind`: what tells a curve cube from any other netCDF file.
 CUBE_KIND = "curves"
+# The same of a summary: statistics of the cells of a curve cube.
+SUMMARY_KIND = "summary"
 
 DIMS = ("learner", "sampling", "split", "tuning", "n", "repetition")
 LEARNERS = ("NMC", "LDC", "QDC", "NNC", "LREG", "LSVC", "GSVC", "DT", "RFOR", "ADAB")

@@ -16,7 +16,7 @@ from lcdb._version import __version__
 from lcdb.errors import FormatVersionError, SchemaError, did_you_mean
 from lcdb.schema.describe import describe, plain
 from lcdb.schema.experiments import EXPERIMENTS
-from lcdb.schema.tables import CUBE_KIND, FORMAT_VERSION, UNIT_DIMS
+from lcdb.schema.tables import CUBE_KIND, FORMAT_VERSION, SUMMARY_KIND, UNIT_DIMS
 from lcdb.schema.trials import describe_parts
 from lcdb.schema.values import describe_values
 
@@ -24,6 +24,10 @@ __all__ = ["cube_schema", "deviations", "validate"]
 
 # Where names of a cube stand: a name too many there may be one that is missing, misspelt.
 _NAMED = {"attributes", "coordinates", "dimensions", "variables"}
+
+
+# Cubes with a schema of their own.
+_OTHER_KINDS = {*EXPERIMENTS, SUMMARY_KIND}
 
 
 @cache
@@ -35,7 +39,7 @@ def cube_schema(kind: str = CUBE_KIND) -> dict[str, Any]:
     >>> cube_schema()["title"]
     'Curve cube, format version 1'
     """
-    name = kind if kind in EXPERIMENTS else "cube"
+    name = kind if kind in _OTHER_KINDS else "cube"
     return json.loads(files("lcdb.schemas").joinpath(f"{name}.schema.json").read_text("utf-8"))
 
 
@@ -50,7 +54,7 @@ def validate(dataset: xr.Dataset, *, values: bool = True) -> None:
         raise FormatVersionError(msg)
     described = describe(dataset)
     problems = deviations(described)
-    if values:
+    if values and dataset.attrs.get("cube_kind") != SUMMARY_KIND:
         try:
             of_trials = dataset.attrs.get("cube_kind") in EXPERIMENTS
             counted = describe_parts(dataset) if of_trials else describe_values(dataset)
@@ -78,7 +82,7 @@ def deviations(described: Mapping[str, Any]) -> tuple[str, ...]:
     "'agreement' is missing"
     """
     kind = described["attributes"].get("cube_kind")
-    validator = Draft202012Validator(cube_schema(kind if kind in EXPERIMENTS else CUBE_KIND))
+    validator = Draft202012Validator(cube_schema(kind if kind in _OTHER_KINDS else CUBE_KIND))
     found: dict[str, None] = {}
     for error in sorted(validator.iter_errors(described), key=_place):
         found.update(dict.fromkeys(_told(error, described)))

@@ -8,7 +8,9 @@ import numpy as np
 import xarray as xr
 
 from lcdb import stats
+from lcdb.analysis.cells import cell_statistics
 from lcdb.schema import METRICS, UNIT_DIMS
+from lcdb.summaries.stored import curve_rows
 from lcdb.tables.views import some_curves, some_draws
 
 if TYPE_CHECKING:
@@ -17,10 +19,12 @@ if TYPE_CHECKING:
     from lcdb.database import Database, Key
 
 __all__ = [
+    "CURVE_STATISTICS",
     "DISTANCES",
     "FAR",
     "RATES",
     "SHAPES",
+    "both_ranges",
     "curve_frame",
     "curve_statistics",
     "percent",
@@ -52,15 +56,13 @@ DISTANCES = {
 }
 _COUNTS = ("cells", "missing", "constant")
 _STATISTICS = [*RATES, *SHAPES, *DISTANCES, *_COUNTS]
-COLUMNS = [
-    *("dataset", "classes", *UNIT_DIMS, "metric"),
+#: All that there is to say of a curve and metric.
+CURVE_STATISTICS = (
     *_STATISTICS,
     *("last_skewness", "last_kurtosis"),
     *(f"from_10_{name}" for name in _STATISTICS),
-]
-_SIMULATIONS = 99
-_LOW = 0.05
-_NORMAL_LOW = -1.6448536269514722
+)
+COLUMNS = ["dataset", "classes", *UNIT_DIMS, "metric", *CURVE_STATISTICS]
 
 
 def curve_frame(db: Database, view: str | None = None, lattice: bool = True) -> pd.DataFrame:
@@ -94,8 +96,11 @@ def curve_frame(db: Database, view: str | None = None, lattice: bool = True) -> 
     """
     import pandas as pd
 
-    rows = []
+    rows: list[dict[str, object]] = []
     for key in db:
+        if db.headers[key].is_summary and view is None:
+            rows += curve_rows(db, key)
+            continue
         for metric in METRICS:
             for tuning in ("default", "tuned"):
                 scores = some_curves(db, key, metric, view, tuning)
@@ -133,7 +138,7 @@ def _rows(
                     "classes": db.headers[key].classes,
                     **dict(zip(UNIT_DIMS, unit, strict=True)),
                     "metric": metric,
-                    **_both_ranges(tests, sizes),
+                    **both_ranges(tests, sizes),
                 }
             )
     return found
@@ -153,18 +158,11 @@ def tests_of(x: np.ndarray, n_test: np.ndarray | None) -> dict[str, np.ndarray]:
     n_test
         Test rows of the same shape, for scores that are shares of them; else None.
     """
-    fields, quantile = stats.summary(x, [_LOW])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        fields["tail"] = (quantile[..., 0] - fields["mean"]) / fields["sd"] - _NORMAL_LOW
-    fields["tail"][fields["constant"].astype(bool)] = np.nan
-    fields["lattice_p"] = np.full(x.shape[:-1], np.nan)
-    there = fields["count"] > 0
-    if n_test is not None:
-        fields["lattice_p"][there] = stats.lattice_test(x[there], n_test[there], _SIMULATIONS)[0]
-    return fields
+    return cell_statistics(x, n_test)[0]
 
 
-def _both_ranges(tests: dict[str, np.ndarray], sizes: np.ndarray) -> dict[str, float]:
+def both_ranges(tests: dict[str, np.ndarray], sizes: np.ndarray) -> dict[str, float]:
+    """Return `CURVE_STATISTICS` from the tests of a curve's cells: at all sizes, and from 10."""
     computed = tests["count"] > 0  # a curve's sizes may have steps
     tests = {name: values[computed] for name, values in tests.items()}
     later = sizes[computed] >= 10

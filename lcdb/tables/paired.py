@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from lcdb import analysis, stats
+from lcdb.summaries.stored import changes, paired_rows
 from lcdb.tables.frame import curve_statistics, tests_of
 from lcdb.tables.views import some_curves, some_draws
 
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
 
     from lcdb.database import Database
 
-__all__ = ["LEFT_OUT", "TopKShares", "paired_frame", "top_k_changes"]
+__all__ = [
+    "LEFT_OUT",
+    "TopKShares",
+    "count_changes",
+    "differences",
+    "pair_statistics",
+    "paired_frame",
+    "top_k_changes",
+]
 
 #: Datasets without tuned curves in the paper: left out of its tables 6 and 7.
 LEFT_OUT = ("1063", "44037", "46597")
@@ -36,8 +45,11 @@ def paired_frame(
     """
     import pandas as pd
 
-    rows = []
+    rows: list[dict[str, object]] = []
     for key in db:
+        if db.headers[key].is_summary and view is None:
+            rows += paired_rows(db, key, metric, tuning, split)
+            continue
         scores = some_curves(db, key, metric, view, tuning)
         if scores is None or split not in scores["split"].values:
             continue
@@ -45,16 +57,22 @@ def paired_frame(
         for sampling in scores["sampling"].values:
             there = scores.sel(sampling=sampling, split=split)
             n_test = None if draws is None else draws.sel(sampling=sampling, split=split)
-            for pair, difference in _differences(there, n_test):
-                on_lattice = n_test is not None and view is None
-                tests = tests_of(difference, np.ones(difference.shape) if on_lattice else None)
-                kept = tests["count"] > 0
-                found = curve_statistics({name: value[kept] for name, value in tests.items()})
+            for pair, difference in differences(there, n_test):
+                _, found = pair_statistics(difference, n_test is not None and view is None)
                 rows.append({"dataset": str(key), "sampling": str(sampling), "pair": pair, **found})
     return pd.DataFrame(rows)
 
 
-def _differences(
+def pair_statistics(
+    difference: np.ndarray, on_lattice: bool
+) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """Return the tests of the differences (n, repetition) of a pair: of cells, and of the curve."""
+    tests = tests_of(difference, np.ones(difference.shape) if on_lattice else None)
+    kept = tests["count"] > 0
+    return tests, curve_statistics({name: value[kept] for name, value in tests.items()})
+
+
+def differences(
     scores: xr.DataArray, n_test: xr.DataArray | None
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the differences (n, repetition) of each pair of learners that have values."""
@@ -86,34 +104,66 @@ def top_k_changes(
     view: str | None = None,
 ) -> TopKShares:
     """Return how often the best three change: additive and fixed, pooled over datasets."""
-    found: dict[str, list[np.ndarray]] = {}
+    found: dict[str, list[tuple[int, int]]] = {}
     for key in db:
+        if subset and str(key) in LEFT_OUT:
+            continue
+        if db.headers[key].is_summary and view is None:
+            for name, pair in changes(db, key, metric, quantile, width, tuning).items():
+                found.setdefault(name, []).append(pair)
+            continue
         scores = some_curves(db, key, metric, view, tuning)
-        if scores is None or (subset and str(key) in LEFT_OUT):
+        if scores is None:
             continue
         if "additive" not in scores["sampling"].values or "fixed" not in scores["split"].values:
             continue
-        scores = scores.sel(sampling="additive", split="fixed")
-        whole = scores.count("repetition") == scores.sizes["repetition"]
-        whole = whole.sum("learner") > 3
-        scores = scores.isel(n=whole.values).load()
-        if not scores.sizes["n"]:
-            continue
-        change = analysis.top_k_change(scores, quantile, width)
-        for name in ("ordered", "tie_aware", "set", "top_1"):
-            found.setdefault(name, []).append(change[name].values)
-        if view is not None:
-            continue
-        found.setdefault("normal", []).append(_null(scores, quantile, width, None))
-        if metric == "accuracy":
-            n_test = some_draws(db, key, view).sel(sampling="additive", split="fixed")
-            rows = n_test.sel(n=scores["n"]).values[0, :1]  # a fixed test set has one size
-            found.setdefault("normal on lattice", []).append(_null(scores, quantile, width, rows))
+        labels = {"sampling": "additive", "split": "fixed"}
+        draws = None
+        if metric == "accuracy" and view is None:
+            draws = some_draws(db, key, view).sel(labels)
+        counted = count_changes(scores.sel(labels), draws, quantile, width, null=view is None)
+        for name, pair in counted.items():
+            found.setdefault(name, []).append(pair)
     if not found:
         return TopKShares()
-    shares = {name: float(np.concatenate(parts).mean()) for name, parts in found.items()}
-    shares["mean over datasets"] = float(np.mean([part.mean() for part in found["ordered"]]))
-    return TopKShares(shares, sum(part.size for part in found["ordered"]))
+    shares = {name: sum(c for c, _ in parts) / sum(n for _, n in parts)
+              for name, parts in found.items()}  # fmt: skip
+    shares["mean over datasets"] = float(np.mean([c / n for c, n in found["ordered"]]))
+    return TopKShares(shares, sum(n for _, n in found["ordered"]))
+
+
+def count_changes(
+    scores: xr.DataArray,
+    n_test: xr.DataArray | None,
+    quantile: float,
+    width: float,
+    null: bool = True,
+) -> dict[str, tuple[int, int]]:
+    """Return at how many sizes the best three change, and of how many, by way of counting.
+
+    Parameters
+    ----------
+    scores
+        Array (learner, n, repetition) of one dataset, sampling, split and tuning.
+    n_test
+        For accuracies: their test rows (n, repetition), of which a fixed test set has one number.
+    quantile, width
+        What is compared, as `lcdb.stats.top_k_change` takes it.
+    null
+        Count as well for samples from normal distributions of the same mean and covariance.
+    """
+    whole = scores.count("repetition") == scores.sizes["repetition"]
+    scores = scores.isel(n=(whole.sum("learner") > 3).values).load()
+    if not scores.sizes["n"]:
+        return {}
+    change = analysis.top_k_change(scores, quantile, width)
+    found = {name: change[name].values for name in ("ordered", "tie_aware", "set", "top_1")}
+    if null:
+        found["normal"] = _null(scores, quantile, width, None)
+        if n_test is not None:
+            rows = n_test.sel(n=scores["n"]).transpose("n", "repetition").values[0, :1]
+            found["normal on lattice"] = _null(scores, quantile, width, rows)
+    return {name: (int(changed.sum()), changed.size) for name, changed in found.items()}
 
 
 def _null(

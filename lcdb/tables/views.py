@@ -92,5 +92,7 @@ up to 105, 200 repetitions
 
 def _computed_sizes(db: Database, key: Key) -> int:
     """Return how many sizes draws were made for."""
+    if db.headers[key].is_summary:
+        return len(db.headers[key].sizes)
     n_test = db[key]["n_test"].isel(repetition=0)
     return int((n_test > 0).any(["sampling", "split"]).sum())

@@ -1,0 +1,1 @@
+"""Summary cubes: a few numbers for each cell where a cube has all of its repetitions."""
