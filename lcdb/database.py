@@ -289,7 +289,6 @@ class Database(Mapping[Key, xr.Dataset]):
             check_label(dim, label, "db.select")
         key = self.resolve(dataset)
         cube, header = self._dataset(key), self._headers[key]
-        header.need_repetitions()
         index = positions(header, dict(zip(UNIT_DIMS, labels, strict=True)))
         status = STATUSES[header.status[tuple(index.values())]]
         if status != "complete":
@@ -379,7 +378,6 @@ class Database(Mapping[Key, xr.Dataset]):
                 if not lenient:
                     raise
                 continue
-            header.need_repetitions()
             if isinstance(metric, str):
                 parts[key] = take(cube, header, index, metric)
             else:

@@ -93,7 +93,9 @@ def positions(header: Header, where: Where, *, lenient: bool = False) -> dict[st
     """Return the positions of labels along the unit dims, as `isel` takes them.
 
     With `lenient`, labels of a list that this cube lacks are left out as long as one remains.
+    A summary has no positions of curves: it raises SummaryError.
     """
+    header.need_repetitions()
     place = f"cube {header.id} ({header.name})"
     found: dict[str, int | list[int]] = {}
     for dim, labels in where.items():
