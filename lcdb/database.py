@@ -34,6 +34,7 @@ from lcdb.selection import (
     take_several,
 )
 from lcdb.source import source_of
+from lcdb.tools import Recomputes
 from lcdb.trials import TrialHeader
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def open(
     return Database(path, chunks=chunks, check=check, cache=cache, storage_options=storage_options)
 
 
-class Database(Mapping[Key, xr.Dataset]):
+class Database(Recomputes, Mapping[Key, xr.Dataset]):
     """The cubes of one directory, by dataset.
 
     ``db[61]``, ``db["61"]`` and ``db["iris"]`` are the same `xarray.Dataset`, read lazily. So are

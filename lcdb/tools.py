@@ -7,7 +7,7 @@ from typing import Any
 
 from lcdb.errors import MissingExtraError
 
-__all__ = ["learning_curve", "replay"]
+__all__ = ["Recomputes", "learning_curve", "replay"]
 
 
 def _tool(name: str) -> Any:
@@ -47,3 +47,39 @@ def replay(*args: Any, **kwargs: Any) -> Any:
     dataset, learner, sampling, split, n and repetition.
     """
     return _tool("replay")(*args, **kwargs)
+
+
+class Recomputes:
+    """What a database can say of its cells by fitting them again."""
+
+    def predictions(self, dataset: int | str, learner: str, **options: Any) -> Any:
+        """Return what the cells of a curve predicted at one size, fitted again.
+
+        The options are those of `lcdb_builders.predict.predictions.predictions`: n, sampling,
+        split, tuning, repetitions, rows, chosen_by, workers, progress, allow_import.
+
+        Parameters
+        ----------
+        dataset, learner
+            Which curve.
+        **options
+            As above.
+        """
+        return _tool("predictions")(self, dataset, learner, **options)
+
+    def derive(self, dataset: int | str, learner: str, metric: Any, **options: Any) -> Any:
+        """Return a curve of any metric, of cells that are fitted again.
+
+        The options are those of `lcdb_builders.predict.predictions.derive`: n, sampling, split,
+        tuning, repetitions, rows, chosen_by, workers, progress, allow_import.
+
+        Parameters
+        ----------
+        dataset, learner
+            Which curve.
+        metric
+            A name such as ``"mcc"``, or ``f(y, label, probability, weight)``.
+        **options
+            As above.
+        """
+        return _tool("derive")(self, dataset, learner, metric, **options)

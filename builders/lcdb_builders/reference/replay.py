@@ -40,7 +40,7 @@ from lcdb_builders.storage.environment import environment, same_kind
 from lcdb_builders.storage.manifest import Manifest
 from lcdb_builders.threads import one_thread
 
-__all__ = ["Replay", "recompute_cells", "replay"]
+__all__ = ["Replay", "Replayer", "recompute_cells", "replay"]
 
 
 def replay(
@@ -91,7 +91,7 @@ def replay(
                 allow_import=allow_import,
             )  # fmt: skip
     labels = dict(zip(UNIT_DIMS, (learner, sampling, split, tuning), strict=True))
-    return _Replayer(database, allow_import=allow_import).cell(dataset, labels, n, repetition)
+    return Replayer(database, allow_import=allow_import).cell(dataset, labels, n, repetition)
 
 
 def recompute_cells(
@@ -112,7 +112,7 @@ def recompute_cells(
     """
     rng = np.random.default_rng(seed)
     with Database(root) as database:
-        replayer = _Replayer(database, allow_import=allow_import)
+        replayer = Replayer(database, allow_import=allow_import)
         units = [(key, unit) for key in database for unit in replayer.complete(key)]
         if not units:
             msg = f"{root} has no complete curve to recompute cells of"
@@ -128,7 +128,7 @@ def recompute_cells(
             )
 
 
-class _Replayer:
+class Replayer:
     """Replays cells of one database, keeping what cells have in common."""
 
     def __init__(self, database: Database, *, allow_import: bool) -> None:

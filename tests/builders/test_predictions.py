@@ -1,0 +1,232 @@
+"""What stored cells predicted: the stored numbers come out, and every other metric can be had."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from counts import counts
+from lcdb_builders.domain import snapshot as snapshots
+from lcdb_builders.domain.unit import DRAWS, Block
+from lcdb_builders.planning.plan import load_plan
+from lcdb_builders.planning.units import plan_learners, units
+from lcdb_builders.predict import spending
+from lcdb_builders.reference.block import draws_block
+from lcdb_builders.sources.bundled import bundled
+from lcdb_builders.storage.blocks import Blocks
+from lcdb_builders.storage.environment import environment
+from lcdb_builders.storage.layout import Lengths
+from lcdb_builders.storage.pack import pack
+from sklearn import metrics as sk
+
+import lcdb
+from lcdb.errors import (
+    ArgumentError,
+    CellError,
+    ImportRefusedError,
+    LabelError,
+    NotBuiltError,
+    PartialCurveWarning,
+)
+from lcdb.schema import LEARNERS, METRICS
+
+R = counts(3, 8)
+PLAN = {
+    "datasets": [61],
+    "learners": {name: {} for name in LEARNERS}
+    | {"RFOR": {"trees": 3}, "ADAB": {"stumps": 5}}
+    | {"TREE": {"estimator": "sklearn.tree.DecisionTreeClassifier"}}
+    | {
+        "LABELS": {"estimator": "estimators.NotANumber"},
+        "FAILS": {"estimator": "estimators.Raises"},
+    },
+    "samplings": ["random", "bootstrap"],
+    "splits": ["fixed", "varying"],
+    "sizes": [2, 10, 40],
+    "repetitions": R,
+    "seed": 5,
+}
+TUNED = PLAN | {
+    "learners": {name: {} for name in ("NMC", "LDC", "NNC", "LSVC")},
+    "samplings": ["bootstrap"],
+    "splits": ["varying"],
+    "tunings": ["tuned"],
+    "sizes": [10, 40],
+}
+
+
+def build(root, content, spoil="", skip=""):
+    """Build a database in this process; `spoil` names a learner whose accuracies are made up."""
+    plan, snapshot = load_plan(content), bundled("61")
+    learners = plan_learners(plan, allow_import=True)
+    every, blocks = units(plan, snapshot, learners), Blocks(root)
+    for unit in every:
+        if unit.learner == skip:
+            continue
+        block = Block(unit, unit.sizes, 0, plan.repetitions)
+        blocks.lengths(unit, Lengths(len(unit.sizes), plan.repetitions))
+        if unit.learner == DRAWS:
+            scores = draws_block(snapshot, block, (unit.split,))[unit.split]
+        else:
+            scores = learners[unit.learner].block(snapshot, block, (unit.split,))[unit.split]
+        if unit.learner == spoil:
+            scores["accuracy"] = 1 - scores["accuracy"]
+        blocks.publish(block, scores, environment())
+    pack(root, snapshot, every, plan.repetitions)
+    snapshots.save(snapshot, root / "snapshots")
+    return root
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory):
+    root = build(tmp_path_factory.mktemp("predictions"), PLAN, spoil="NMC", skip="QDC")
+    with lcdb.open(root) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory):
+    with lcdb.open(build(tmp_path_factory.mktemp("tuned"), TUNED)) as opened:
+        yield opened
+
+
+def by_hand(said, r):
+    """Return three of the metrics of a repetition, written for reading."""
+    asked = said.label.values[r] >= 0
+    y, p = said.y.values[asked], said.probability.values[r][asked]
+    own = np.clip(p[np.arange(len(y)), y], 2.0**-52, 1 - 2.0**-52)
+    return {
+        "accuracy": np.mean(said.label.values[r][asked] == y),
+        "brier": ((p - np.eye(3)[y]) ** 2).sum(axis=1).mean(),
+        "cross_entropy": -np.log(own).mean(),
+    }
+
+
+@pytest.mark.parametrize("learner", [*(set(LEARNERS) - {"NMC", "QDC"}), "TREE"])
+def test_stored_metrics_follow_from_the_predictions(db, learner):
+    rng = np.random.default_rng(sum(learner.encode()))
+    for _ in range(counts(2, 8)):
+        where = {
+            "sampling": str(rng.choice(PLAN["samplings"])),
+            "split": str(rng.choice(PLAN["splits"])),
+        }
+        n = int(rng.choice(PLAN["sizes"]))
+        said = db.predictions("iris", learner, n=n, workers=1, **where)
+        assert said.probability.dims == ("repetition", "row", "class")
+        assert said.attrs["largest_difference"] < 1e-3
+        assert (said.drawn.sum("row") == n).all()
+        tested = said.label >= 0
+        assert not (tested & (said.drawn > 0)).any() and tested.any("row").all()
+        assert np.isnan(said.probability).all("class").equals(~tested)
+        for metric in ("accuracy", "brier", "cross_entropy"):
+            stored = db.curve("iris", learner, metric=metric, **where).sel(n=n).values
+            found = [by_hand(said, r)[metric] for r in range(R)]
+            np.testing.assert_allclose(found, stored, rtol=1e-3, atol=1e-6)
+        auc = db.derive("iris", learner, "auc", n=n, workers=1, **where)
+        stored = db.curve("iris", learner, metric="auc", **where).sel(n=[n])
+        np.testing.assert_allclose(auc, stored, atol=1e-3)
+
+
+def test_each_metric_of_a_tuned_curve_is_that_of_its_own_choice(tuned):
+    labels = {"sampling": "bootstrap", "split": "varying", "tuning": "tuned"}
+    for learner in TUNED["learners"]:
+        for metric in METRICS:
+            stored = tuned.curve("iris", learner, metric=metric, **labels)
+            found = tuned.derive("iris", learner, metric, workers=1, **labels)
+            assert found.attrs["chosen_by"] == metric and found.dims == stored.dims
+            assert found.n.values.tolist() == TUNED["sizes"]
+            np.testing.assert_allclose(found, stored.sel(n=found.n), rtol=1e-3, atol=1e-5)
+    one = tuned.predictions("iris", "NNC", n=40, chosen_by="brier", **labels)
+    brier = tuned.curve("iris", "NNC", metric="brier", **labels).sel(n=40)
+    np.testing.assert_allclose(by_hand(one, 1)["brier"], brier[1], rtol=1e-5)
+    other = tuned.derive("iris", "NNC", "mcc", n=40, chosen_by="auc", **labels)
+    assert other.attrs["chosen_by"] == "auc" and np.isfinite(other).all()
+
+
+def test_metrics_that_are_not_stored_are_scikit_learns(db):
+    where = {"sampling": "bootstrap", "split": "fixed", "workers": 1}
+    said = db.predictions("iris", "LDC", n=10, **where)
+    for name, function in (
+        ("kappa", sk.cohen_kappa_score),
+        ("mcc", sk.matthews_corrcoef),
+        ("balanced_accuracy", sk.balanced_accuracy_score),
+    ):
+        found = db.derive("iris", "LDC", name, n=10, **where)
+        assert found.name == name and found.attrs["direction"] == "maximize"
+        for r in range(R):
+            tested = said.label.values[r] >= 0
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                expected = function(said.y.values[tested], said.label.values[r][tested])
+            assert found.values[0, r] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    setosa = db.derive("iris", "LDC", "recall_Iris-setosa", n=[10, 40], repetitions=[1], **where)
+    assert setosa.shape == (2, 1) and setosa.repetition.item() == 1
+
+
+def test_training_rows_count_as_often_as_they_were_drawn(db):
+    where = {"sampling": "bootstrap", "split": "varying", "workers": 1}
+    said = db.predictions("iris", "LREG", n=40, rows="train", repetitions=2, **where)
+    assert (said.label >= 0).equals(said.drawn > 0) and int(said.drawn.max()) > 1
+    right = ((said.label == said.y) * said.drawn).sum("row") / 40
+
+    def share(y, label, probability, weight):
+        return np.average(y == label, weights=weight)
+
+    for metric in ("accuracy", share):
+        found = db.derive("iris", "LREG", metric, n=40, rows="train", repetitions=2, **where)
+        np.testing.assert_allclose(found[0], right, rtol=0, atol=1e-12)
+    every = db.predictions("iris", "LREG", n=40, rows="all", repetitions=2, **where)
+    assert (every.label >= 0).all() and np.isfinite(every.probability).all()
+    seen = said.probability.notnull()
+    assert np.array_equal(every.probability.where(seen), said.probability, equal_nan=True)
+
+
+def test_other_processes_find_the_same(db, monkeypatch, capsys):
+    monkeypatch.setattr(spending, "_ALONE", 0.0)
+    monkeypatch.setattr(spending, "_WORTH", 0.0)
+    where = {"sampling": "random", "split": "fixed"}
+    shared = db.derive("iris", "TREE", "mcc", workers=2, progress=True, **where)
+    assert f"{3 * R} cells to fit" in capsys.readouterr().err
+    assert shared.equals(db.derive("iris", "TREE", "mcc", workers=1, **where))
+    predicted = db.predictions("iris", "TREE", n=2, workers=1, progress=True, **where)
+    assert predicted.sizes["repetition"] == R and "to fit" in capsys.readouterr().err
+
+
+def test_classifiers_from_elsewhere_are_imported_when_allowed(db):
+    where = {"sampling": "random", "split": "fixed"}
+    with pytest.raises(ImportRefusedError):
+        db.predictions("iris", "LABELS", n=40, **where)
+    said = db.predictions("iris", "LABELS", n=40, allow_import=True, **where)
+    assert (said.label >= 0).any() and np.isnan(said.probability).all()
+    with pytest.warns(PartialCurveWarning, match="too many"):
+        lost = db.derive("iris", "FAILS", "mcc", allow_import=True, workers=1, **where)
+    assert np.isfinite(lost.sel(n=2)).all() and np.isnan(lost.sel(n=40)).all()
+
+
+def test_a_cell_that_is_not_the_stored_one_is_an_error(db):
+    where = {"sampling": "random", "split": "fixed", "n": 40}
+    with pytest.raises(CellError, match=r"n = 40, repetition 0: fitted again, its accuracy is .*"
+                       r"stored is .*lcdb verify --recompute"):  # fmt: skip
+        db.predictions("iris", "NMC", **where)
+    with pytest.raises(CellError, match="its accuracy is"):
+        db.derive("iris", "NMC", "mcc", **where)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"learner": "LCD"}, LabelError, "Did you mean 'LDC'"),
+        ({"learner": "QDC"}, NotBuiltError, "nothing stored"),
+        ({"n": 3}, LabelError, "n 3 is not in"),
+        ({"n": [10, 40]}, ArgumentError, "expected one size"),
+        ({"repetitions": [99]}, LabelError, "repetition 99 is not in"),
+        ({"repetitions": 0}, LabelError, "no repetition is asked for"),
+        ({"rows": "tset"}, LabelError, "Did you mean 'test'"),
+        ({"chosen_by": "mcc"}, LabelError, "metric 'mcc'"),
+    ],
+)
+def test_wrong_arguments_are_told(db, change, error, words):
+    arguments = {"learner": "LDC", "n": 10, "sampling": "random", **change}
+    with pytest.raises(error, match=words):
+        db.predictions("iris", **arguments)
