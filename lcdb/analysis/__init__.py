@@ -3,9 +3,10 @@
 Every function takes what `Database.curve` and `Database.select` return, with any dims besides
 ``repetition``, which goes: of one array there is one result, of a dict by dataset a dict of
 results, and of a dataset of several metrics (or a whole cube) a result with the dim ``metric``.
-`profile` goes over datasets: it makes one result of a dict, and `tidy` one table.
+`profile` and `aggregate` go over datasets: they make one result of a dict, and `tidy` one table.
 """
 
+from lcdb.analysis.aggregates import aggregate
 from lcdb.analysis.choices import choice_shares, chosen_values
 from lcdb.analysis.comparisons import (
     dominance,
@@ -38,6 +39,7 @@ from lcdb.analysis.words import in_words
 
 __all__ = [
     "Results",
+    "aggregate",
     "choice_shares",
     "chosen_values",
     "compare",

@@ -3,6 +3,16 @@
 Nothing here knows of cubes, labels or xarray: `lcdb.analysis` puts labels on.
 """
 
+from lcdb.stats.aggregates import (
+    AGGREGATES,
+    Ranks,
+    aggregates,
+    improvement,
+    interquartile_mean,
+    mean_ranks,
+    resampled_aggregates,
+    resampled_improvement,
+)
 from lcdb.stats.bands import Band, OrderChange, difference_band, last_change
 from lcdb.stats.bootstrap import bootstrap
 from lcdb.stats.counts import summary_of_counts
@@ -69,6 +79,7 @@ from lcdb.stats.shape import Pair, Shape, Triple, shape_of, thinned
 from lcdb.stats.summary import FIELDS, QUANTILES, is_constant, summary
 
 __all__ = [
+    "AGGREGATES",
     "FIELDS",
     "LARGEST_STEP",
     "LEAST_COUNT",
@@ -82,10 +93,12 @@ __all__ = [
     "PairedMean",
     "Power",
     "QuantileDifferences",
+    "Ranks",
     "Shape",
     "Superiority",
     "TopKChange",
     "Triple",
+    "aggregates",
     "almost_dominates",
     "band_width",
     "benjamini_hochberg",
@@ -103,6 +116,8 @@ __all__ = [
     "grouped_normal_test",
     "harrell_davis",
     "holm",
+    "improvement",
+    "interquartile_mean",
     "inverse_cdf",
     "inverse_cdf_band",
     "is_constant",
@@ -111,6 +126,7 @@ __all__ = [
     "lattice_test",
     "lilliefors",
     "mann_whitney_distance",
+    "mean_ranks",
     "non_gaussian",
     "paired_mean",
     "power_of_studies",
@@ -122,6 +138,8 @@ __all__ = [
     "ragged_lattice_test",
     "ratio_distance",
     "repetitions_for",
+    "resampled_aggregates",
+    "resampled_improvement",
     "resampled_quantiles",
     "second_order",
     "shape_of",

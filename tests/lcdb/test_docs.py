@@ -1,4 +1,4 @@
-"""What the pages on querying, and on data of one's own, show is what happens."""
+"""What the pages on querying, comparing, and data of one's own show is what happens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "querying.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize(("page", "least"), [("querying.md", 9), ("own_data.md", 4)])
+@pytest.mark.parametrize(
+    ("page", "least"), [("querying.md", 9), ("own_data.md", 4), ("comparing.md", 5)]
+)
 def test_every_example_of_the_page_runs(page, least):
     text = PAGE.with_name(page).read_text("utf-8")
     blocks = BLOCK.findall(text)

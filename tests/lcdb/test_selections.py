@@ -35,7 +35,7 @@ OF_LEARNERS = {
     *("repetitions_for", "top_k_change"),
 }
 #: Those that make one answer of all datasets.
-OVER_DATASETS = {"forecast_benchmark", "forecast_calibration", "profile", "tidy"}
+OVER_DATASETS = {"aggregate", "forecast_benchmark", "forecast_calibration", "profile", "tidy"}
 #: Those that need more sizes than there are here: their own tests give them dicts.
 OF_MANY_SIZES = {"forecast", "rows_needed"}
 #: Those that take no scores: choices of tuned curves, and what others published.

@@ -4,7 +4,7 @@ import math
 
 from scipy import integrate
 from scipy.special import gammaln
-from scipy.stats import norm
+from scipy.stats import norm, studentized_range
 from scipy.stats import t as student
 
 
@@ -132,3 +132,27 @@ def band(differences, counts, confidence):
     z = ordered[below] + (place - below) * (ordered[above] - ordered[below])
     critical = student.isf(norm.sf(z), repetitions - 1)
     return centre, [critical * se for se in error_1]
+
+
+def interquartile_mean(values):
+    ordered = sorted(values)
+    cut = len(ordered) // 4
+    middle = ordered[cut : len(ordered) - cut]
+    return math.fsum(middle) / len(middle)
+
+
+def improvement(x, y):
+    """The mean over datasets of P(one score of x > one of y) + P(=)/2."""
+    shares = []
+    for a, b in zip(x, y):  # noqa: B905
+        wins = sum(1.0 if v > w else 0.5 if v == w else 0.0 for v in a for w in b)
+        shares.append(wins / (len(a) * len(b)))
+    return math.fsum(shares) / len(shares)
+
+
+def nemenyi_p(ranks, i, j):
+    """Demsar (2006): z = (R_i - R_j) / sqrt(k (k + 1) / 6 N), against the studentized range."""
+    count, learners = len(ranks), len(ranks[0])
+    gap = abs(math.fsum(row[i] - row[j] for row in ranks)) / count
+    z = gap / math.sqrt(learners * (learners + 1) / (6 * count))
+    return studentized_range.sf(z * math.sqrt(2), learners, math.inf)

@@ -1,0 +1,185 @@
+"""Aggregates over datasets against plain loops and SciPy, and what their tests reject.
+
+Seeds were fixed before any result was looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from counts import FULL, counts
+from oracles import comparing as oracle
+from scipy import stats as scipy_stats
+from statsmodels.stats.multitest import multipletests
+
+import lcdb
+from lcdb import analysis, stats
+from lcdb.errors import LabelError
+
+
+@pytest.fixture(scope="module")
+def scores():
+    """(learner, dataset, repetition), rounded so that some are tied."""
+    rng = np.random.default_rng(60)
+    x = 0.7 + 0.1 * rng.standard_normal((3, 6, 10)) + 0.1 * rng.standard_normal((6, 1))
+    return np.rint(x * 50) / 50
+
+
+def test_aggregates_are_those_of_plain_loops(scores):
+    found = stats.aggregates(scores, target=0.75)
+    for i, x in enumerate(scores):
+        values = x.ravel().tolist()
+        np.testing.assert_allclose(found[0, i], oracle.interquartile_mean(values), rtol=1e-12)
+        np.testing.assert_allclose(found[0, i], scipy_stats.trim_mean(values, 0.25), rtol=1e-12)
+        means = [sum(row) / len(row) for row in x.tolist()]
+        np.testing.assert_allclose(found[1:3, i], [np.median(means), np.mean(means)], rtol=1e-12)
+        gap = 0.75 - np.minimum(x, 0.75).mean()
+        np.testing.assert_allclose(found[3, i], gap, rtol=1e-12)
+    loss = stats.aggregates(scores, 0.6, "minimize")[3]
+    np.testing.assert_allclose(loss, np.maximum(scores - 0.6, 0).mean((1, 2)), rtol=1e-12)
+
+
+def test_improvement_counts_all_pairs_of_repetitions(scores):
+    x, y = scores[:2]
+    expected = oracle.improvement(x.tolist(), y.tolist())
+    np.testing.assert_allclose(stats.improvement(x, y), expected, rtol=1e-12)
+    by_scipy = np.mean(
+        [scipy_stats.mannwhitneyu(a, b).statistic / 100 for a, b in zip(x, y, strict=True)]
+    )
+    np.testing.assert_allclose(expected, by_scipy, rtol=1e-12)
+
+
+def test_intervals_are_percentiles_of_a_stratified_bootstrap(scores):
+    low, high = stats.resampled_aggregates(scores, resamples=30, seed=5, confidence=0.8)
+    rng = np.random.default_rng(5)
+    drawn = []
+    for _ in range(30):
+        places = rng.integers(0, 10, (6, 10))
+        resampled = [[x[d][places[d]] for d in range(6)] for x in scores]
+        drawn.append([oracle.interquartile_mean(np.ravel(x).tolist()) for x in resampled])
+    np.testing.assert_allclose([low[0], high[0]], np.quantile(drawn, [0.1, 0.9], 0), rtol=1e-12)
+    ends = stats.resampled_improvement(scores[0], scores[1], 30, seed=5, confidence=0.8)
+    counts_of = np.random.default_rng(5).multinomial(10, np.full(10, 0.1), (6, 2, 30))
+    shares = [
+        oracle.improvement(
+            *(
+                [np.repeat(x[d], counts_of[d, side, b]).tolist() for d in range(6)]
+                for side, x in enumerate(scores[:2])
+            )
+        )
+        for b in range(30)
+    ]
+    np.testing.assert_allclose(ends, np.quantile(shares, [0.1, 0.9]), rtol=1e-12)
+
+
+def test_ranks_are_friedmans_and_nemenyis(scores):
+    means = scores.mean(-1).T
+    means[2, 0] = means[2, 1]
+    found = stats.mean_ranks(means, alpha=0.1)
+    ranks = scipy_stats.rankdata(-means, axis=-1)
+    np.testing.assert_allclose(found.mean_rank, ranks.mean(0))
+    expected = scipy_stats.friedmanchisquare(*means.T)
+    np.testing.assert_allclose((found.friedman_statistic, found.friedman_p), expected, rtol=1e-12)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        np.testing.assert_allclose(
+            found.nemenyi_p[i, j], oracle.nemenyi_p(ranks.tolist(), i, j), atol=1e-12
+        )
+    wilcoxon = []
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        d = (means[:, i] - means[:, j]).round(12)
+        tied = (d == 0).any() or len(set(np.abs(d))) < 6
+        method = "asymptotic" if tied else "exact"
+        wilcoxon.append(scipy_stats.wilcoxon(d, method=method).pvalue)
+    expected = multipletests(wilcoxon, method="holm")[1]
+    np.testing.assert_allclose(found.holm_p[np.triu_indices(3, 1)], expected, rtol=1e-12)
+    # Demsar's table: 2.052 for three learners at 10 %.
+    np.testing.assert_allclose(found.critical_difference, 2.052 * np.sqrt(12 / 36), atol=1e-3)
+    few = stats.mean_ranks(means[:, :2], "minimize")
+    assert np.isnan(few.friedman_p) and few.nemenyi_p.shape == (2, 2)
+    assert np.isnan(stats.mean_ranks(means[:1]).nemenyi_p).all()
+
+
+def test_tests_of_ranks_have_their_size():
+    simulations = counts(500, 10_000)
+    means = np.random.default_rng(61).standard_normal((simulations, 20, 5))
+    ranks = scipy_stats.rankdata(means, axis=-1)
+    friedman = [scipy_stats.friedmanchisquare(*row.T).pvalue < 0.05 for row in ranks]
+    apart = stats.mean_ranks(means[0]).critical_difference
+    nemenyi = np.ptp(ranks.mean(axis=1), axis=-1) > apart
+    rates = 100 * np.mean(friedman), 100 * np.mean(nemenyi)
+    print(rates)
+    assert max(rates) <= (6 if FULL else 8)
+    one = stats.mean_ranks(-means[1])
+    assert (one.friedman_p < 0.05) == friedman[1]
+
+
+def test_intervals_of_the_interquartile_mean_cover():
+    simulations = counts(80, 2000)
+    rng = np.random.default_rng(62)
+    levels = rng.uniform(size=(6, 1))
+    many = levels + 0.2 * rng.standard_normal((6, 400_000))
+    true = float(stats.interquartile_mean(many))
+    hits = 0
+    for _ in range(simulations):
+        x = levels + 0.2 * rng.standard_normal((1, 6, 100))
+        low, high = stats.resampled_aggregates(x, resamples=counts(200, 1000))
+        hits += low[0, 0] <= true <= high[0, 0]
+    rate = 100 * hits / simulations
+    print(rate)
+    assert abs(rate - 95) <= (2.0 if FULL else 8)
+
+
+# -- labels ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    with lcdb.tutorial() as db:
+        labels = {"sampling": "random", "split": "varying", "tuning": "default"}
+        parts = db.select(learner=["NMC", "LDC", "QDC"], metric=["accuracy", "brier"], **labels)
+        yield {key: part.dropna("n").isel(n=-1).load() for key, part in parts.items()}
+
+
+def test_learners_over_datasets(chosen):
+    accuracy = {key: part["accuracy"] for key, part in chosen.items()}
+    options = {"resamples": 60, "seed": 4, "confidence": 0.9}
+    found = analysis.aggregate(accuracy, target=0.9, **options)
+    x = np.stack([a.transpose("learner", "repetition").values for a in accuracy.values()], axis=1)
+    expected = stats.aggregates(x, 0.9)
+    for name, values in zip(stats.AGGREGATES, expected, strict=True):
+        np.testing.assert_allclose(found[name], values, rtol=1e-12)
+        assert (found[f"{name}_low"] <= found[f"{name}_high"]).all()
+        assert found[f"{name}_low"].attrs["long_name"].startswith("lower end of: ")
+    shares = found["improvement"].values
+    np.testing.assert_allclose(shares + shares.T, 1.0)
+    assert shares[1, 0] == stats.improvement(x[1], x[0])
+    assert found["mean_rank"].values.sum() == 6 and found.attrs["datasets"] == 2
+    loss = analysis.aggregate(accuracy, target=0.9, direction="minimize", **options)
+    np.testing.assert_allclose(loss["mean_rank"], 4 - found["mean_rank"])
+    np.testing.assert_allclose(loss["improvement"], shares.T)
+
+
+def test_several_metrics(chosen):
+    both = analysis.aggregate(chosen, resamples=20)
+    assert both.metric.values.tolist() == ["accuracy", "brier"]
+    alone = analysis.aggregate({k: v["brier"] for k, v in chosen.items()}, resamples=20)
+    assert alone.attrs["target"] == 0.0
+    for name in alone.data_vars:
+        xr.testing.assert_equal(both[name].sel(metric="brier", drop=True), alone[name])
+
+
+def test_incomplete_datasets_are_left_out_by_name(chosen):
+    accuracy = {key: part["accuracy"] for key, part in chosen.items()}
+    fewer = {**accuracy, "part": accuracy[61].isel(learner=[0, 1]), "gap": accuracy[61].copy()}
+    fewer["gap"] = fewer["gap"].where(fewer["gap"]["repetition"] != 3, accuracy[61] * np.nan)
+    fewer["gap"] = fewer["gap"].where(fewer["gap"]["learner"] != "QDC")
+    found = analysis.aggregate(fewer, resamples=20)
+    assert found.attrs["left_out"] == ["part", "gap"]
+    np.testing.assert_array_equal(found["mean"], analysis.aggregate(accuracy, resamples=20)["mean"])
+    with pytest.raises(LabelError, match="no dataset has values of all of"):
+        analysis.aggregate({"gap": fewer["gap"]})
+    with pytest.raises(LabelError, match="select one size of each"):
+        analysis.aggregate({61: accuracy[61].expand_dims(n=[5])})
+    with pytest.raises(LabelError, match="expected the dict by dataset"):
+        analysis.aggregate(accuracy[61])
