@@ -5,7 +5,7 @@ DEMO ?= demo
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test test-full lint docs clean
+.PHONY: help demo test test-full lint docs pictures clean
 
 help:
 	@echo "make demo       install, build the whole iris cube (6.3 million fits) in $(DEMO)/, show it"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-full  the same tests at full counts (an hour or more)"
 	@echo "make lint       formatting, lint and types alone"
 	@echo "make docs       the pages of docs/ and an API reference as a site in build/docs"
+	@echo "make pictures   docs/pictures, from the database that ships"
 	@echo "make clean      remove the virtual environment and caches (never a database)"
 
 # Two environments' worth of packages in one place: each stamp installs what its target needs.
@@ -55,6 +56,9 @@ test-full: $(VENV)/.dev lint
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html --fail-on-warning --keep-going --quiet docs build/docs
 	@echo build/docs/index.html
+
+pictures: $(VENV)/.demo
+	$(BIN)/python docs/pictures.py docs/pictures
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
