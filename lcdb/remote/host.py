@@ -71,7 +71,9 @@ class Host:
         self._memory = Memory()
         self._disk = DiskCache(cache) if cache is not None else None
         self._indexes: dict[str, dict[str, Any]] = {}
-        self._cubes = {str(address): described for address, described in self._listed()}
+        #: Address and description of every cube.
+        self.listing = self._listed()
+        self._cubes = {str(address): described for address, described in self.listing}
         self._trials = {
             header.experiment: header
             for header in map(self._header, self._cubes)

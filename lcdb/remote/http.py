@@ -201,7 +201,7 @@ def _check_range(address: Address, answer: Any, first: int, length: int, size: i
     if answer.status != 206:
         msg = (
             f"{what} ignores ranges (it answered {answer.status}, expected 206): a database can "
-            "be read in parts only from hosts that know them; 'lcdb pull' copies it"
+            "be opened only from hosts that know them; download the whole, and open the folder"
         )
         raise HostError(msg)
     encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()

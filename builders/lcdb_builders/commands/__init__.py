@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "fetch": ("fetch datasets into the user's cache", "lcdb_builders.commands.fetch", ""),
     "index": ("what opens a database from a host", "lcdb_builders.commands.index", ""),
     "plan": ("what a plan means, and what it will take", "lcdb_builders.commands.plan", "build"),
+    "pull": ("copy a database from a host", "lcdb_builders.commands.pull", ""),
     "repair": ("free a directory that builds refuse", "lcdb_builders.commands.repair", ""),
     "replay": ("one cell again, beside what is stored", "lcdb_builders.commands.replay", "build"),
     "status": ("curves that are done, failed or missing", "lcdb_builders.commands.status", ""),

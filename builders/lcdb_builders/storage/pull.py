@@ -1,0 +1,190 @@
+"""Cubes copied from a host into a database directory, in pieces: a copy can be gone on with.
+
+Pieces are kept in ``pull/`` until all of a cube are there. The cube gets its name when it has the
+digest that its index has of it; nothing is ever put over another file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lcdb.errors import DamagedError, LabelError, LCDBError, NotFoundError, PlanError, did_you_mean
+from lcdb.naming import cube_key
+from lcdb.remote.address import Address
+from lcdb.remote.format import encode, index_name
+from lcdb.remote.host import Host
+from lcdb_builders.storage import disk
+from lcdb_builders.storage.indexes import index_folder
+
+__all__ = ["Pulled", "pull"]
+
+#: Bytes of a piece: what is lost at most when a copy is interrupted, by each of the requests.
+PIECE = 8 << 20
+_WORKERS = 4
+_LARGEST_MANIFEST = 256 << 20
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """One cube that is there now.
+
+    Parameters
+    ----------
+    path
+        Where it is.
+    bytes, copied
+        Its length, and how much of it came from the host now.
+    note
+        What else there is to say.
+    """
+
+    path: Path
+    bytes: int
+    copied: int
+    note: str = ""
+
+
+def pull(host: Host, root: Path, datasets: Iterable[str] = ()) -> Iterator[Pulled]:
+    """Copy cubes of a host into a database directory, and yield each that is there.
+
+    Parameters
+    ----------
+    host
+        The database on the host.
+    root
+        The directory, which may hold some of the cubes already; the same command goes on with it.
+    datasets
+        Ids, names or experiments; nothing for all of them.
+
+    Raises
+    ------
+    LabelError
+        The host has no such dataset.
+    PlanError
+        The directory holds another cube under that name.
+    DamagedError
+        What the host sent is not the cube that its index describes.
+    """
+    chosen = list(_chosen(host, list(datasets)))
+    for folder in ("cubes", "manifest"):
+        disk.make_folder(root / folder)
+    for address, described in chosen:
+        yield _pull(host, root, address, described)
+    index_folder(root)
+    disk.remove_folder(root / "pull")
+
+
+def _key(described: dict[str, Any]) -> str:
+    kind = described["cube_kind"]
+    return cube_key(described["id"], described["scaling"]) if kind == "curves" else str(kind)
+
+
+def _chosen(host: Host, datasets: list[str]) -> Iterator[tuple[Address, dict[str, Any]]]:
+    cubes = {_key(described): (address, described) for address, described in host.listing}
+    if not datasets:
+        yield from cubes.values()
+    for asked in dict.fromkeys(datasets):
+        named = [
+            key
+            for key, (_, described) in cubes.items()
+            if asked == key or asked.casefold() == str(described.get("name", "")).casefold()
+        ]
+        if len(named) != 1:
+            names = [*cubes, *(str(d["name"]) for _, d in cubes.values() if "name" in d)]
+            why = "is ambiguous: use the id." if named else f"is not in {host.path}."
+            msg = f"dataset {asked!r} {why}{did_you_mean(asked, names)}"
+            raise LabelError(msg)
+        yield cubes[named[0]]
+
+
+def _pull(host: Host, root: Path, address: Address, described: dict[str, Any]) -> Pulled:
+    name = f"{_key(described)}.nc"
+    path, size, sha256 = disk.under(root, "cubes", name), described["bytes"], described["sha256"]
+    copied = 0
+    if path.exists():
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                msg = (
+                    f"{path} is another cube than {address}: it is left as it is; pull into "
+                    "another directory, or move the file out of this one"
+                )
+                raise PlanError(msg)
+    else:
+        index = host.index(address)
+        copied = _copy(host, root, address, path, size, sha256)
+        disk.replace(path.with_name(index_name(name)), _index(index, name))
+    return Pulled(path, size, copied, _manifest(host, root, address, path, sha256))
+
+
+def _index(index: dict[str, Any], name: str) -> bytes:
+    record = {key: value for key, value in index.items() if key != "record_sha256"}
+    return encode({**record, "header": {**record["header"], "file": name}})
+
+
+def _copy(host: Host, root: Path, address: Address, path: Path, size: int, sha256: str) -> int:
+    """Copy a cube; return how many bytes came from the host now."""
+    folder = root / "pull" / sha256
+    disk.make_folder(folder)
+    pieces = {
+        folder / f"{first}": (first, min(PIECE, size - first)) for first in range(0, size, PIECE)
+    }
+
+    def fetch(piece: Path) -> int:
+        first, length = pieces[piece]
+        if piece.is_file() and piece.stat().st_size == length:
+            return 0
+        disk.replace(piece, host.transport.part(address, first, length, size))
+        return length
+
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        copied = sum(pool.map(fetch, pieces))
+    with disk.making(path) as (cube,):
+        digest = hashlib.sha256()
+        for piece in pieces:
+            data = piece.read_bytes()
+            digest.update(data)
+            cube.write(data)
+        right = digest.hexdigest() == sha256
+        if not right:
+            cube.discard()
+        elif not cube.link():
+            msg = f"{path} was made by somebody else meanwhile: run the same command again"
+            raise PlanError(msg)
+    for piece in pieces:
+        disk.unlink(piece)
+    disk.remove_folder(folder)
+    if not right:
+        msg = (
+            f"{address} has another digest than its index says: it is damaged, or was replaced "
+            "while it was copied; nothing of it is kept. Run the same command again, and if that "
+            "does not help, 'lcdb index' where the database is kept"
+        )
+        raise DamagedError(msg)
+    return copied
+
+
+def _manifest(host: Host, root: Path, address: Address, path: Path, sha256: str) -> str:
+    """Copy the manifest of a cube if it tells of this very cube; return what there is to say."""
+    from lcdb.manifest import read_records
+
+    target = disk.under(root, "manifest", f"{path.stem}.json")
+    if target.exists():
+        return ""
+    source = address.parent.parent / "manifest" / f"{path.stem}.json"
+    try:
+        data = host.transport.whole(source, _LARGEST_MANIFEST)
+    except NotFoundError:
+        return "the host has no manifest of it, which nothing needs but its build"
+    except LCDBError as error:
+        return f"without its manifest: {error}"
+    disk.replace(target, data)
+    records = read_records(path)
+    if records is None or records[0].sha256 != sha256:
+        disk.unlink(target)
+        return "the host's manifest is not of this cube, and was left there"
+    return ""
