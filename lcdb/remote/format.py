@@ -40,7 +40,7 @@ INDEX_VERSION = 1
 FOLDER_INDEX, CUBE_INDEX = "lcdb database index", "lcdb cube index"
 #: The index of a database directory.
 INDEX_NAME = "index.json"
-_SAFE = re.compile(r"(cubes/)?[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)
+_SAFE = re.compile(r"(cubes/|summaries/)?[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)
 
 
 def index_name(cube: str) -> str:

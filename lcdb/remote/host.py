@@ -27,7 +27,7 @@ from lcdb.remote.format import CUBE_INDEX, FOLDER_INDEX, INDEX_NAME, decode, ind
 from lcdb.remote.ranges import Memory, Reader
 from lcdb.remote.store import RemoteStore
 from lcdb.remote.transport import Policy, Transport, transport_for
-from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, STATUSES, UNIT_DIMS
+from lcdb.schema import CUBE_KIND, EXPERIMENTS, FORMAT_VERSION, STATUSES, SUMMARY_KIND, UNIT_DIMS
 from lcdb.trials import TrialHeader
 
 __all__ = ["Host"]
@@ -149,8 +149,10 @@ class Host:
     @property
     def headers(self) -> list[Header]:
         """What is known of each curve cube."""
-        every = map(self._header, self._cubes)
-        return [header for header in every if isinstance(header, Header)]
+        every = [h for h in map(self._header, self._cubes) if isinstance(h, Header)]
+        # A summary stands for a cube that is not there.
+        there = {header.key for header in every if not header.is_summary}
+        return [header for header in every if not header.is_summary or header.key not in there]
 
     @property
     def experiments(self) -> list[str]:
@@ -194,7 +196,10 @@ class Host:
     def open_cube(self, header: Header) -> tuple[Header, xr.Dataset]:
         """Return the header of a cube, and a lazy dataset of it."""
         store = self._store(header.path)  # type: ignore[arg-type]
-        return header, xr.open_dataset(store, chunks=dask_chunks(self.chunks))
+        chunks = dask_chunks(self.chunks)
+        if chunks is not None and header.is_summary:
+            chunks = {dim: n for dim, n in chunks.items() if dim != "repetition"}
+        return header, xr.open_dataset(store, chunks=chunks)
 
     def open_trials(self, name: str) -> xr.Dataset:
         """Return a lazy dataset of an experiment's cube."""
@@ -252,7 +257,13 @@ def _labels(described: Mapping[str, Any], dims: tuple[str, ...]) -> dict[str, tu
 
 def _curve_header(address: Any, described: Mapping[str, Any]) -> Header:
     labels, rows = _labels(described, UNIT_DIMS), int(described["rows"])
-    return Header(
+    every = np.arange(1, rows * 7 // 10 + 1, dtype=np.int32)
+    sizes = np.array(described.get("sizes", every), np.int32)
+    kind = described["cube_kind"]
+    if kind not in (CUBE_KIND, SUMMARY_KIND) or (kind == SUMMARY_KIND) != ("sizes" in described):
+        msg = f"a cube of kind {kind!r} is unknown, or has not the sizes that it should have"
+        raise ValueError(msg)
+    header = Header(
         path=address,
         id=str(described["id"]),
         name=str(described["name"]),
@@ -261,12 +272,17 @@ def _curve_header(address: Any, described: Mapping[str, Any]) -> Header:
         classes=int(described["classes"]),
         format_version=int(described["format_version"]),
         labels=labels,
-        sizes=np.arange(1, rows * 7 // 10 + 1, dtype=np.int32),
+        sizes=sizes,
         repetitions=int(described["repetitions"]),
         status=_codes(described["status"], tuple(map(len, labels.values()))),
         scaling=str(described["scaling"]),
         bytes=int(described["bytes"]),
+        kind=kind,
     )
+    if "/" in described["file"] and address.name != f"{header.key}.nc":
+        msg = f"{described['file']} holds dataset {header.key}, whose cube has another name"
+        raise ValueError(msg)
+    return header
 
 
 def _trial_header(address: Any, described: Mapping[str, Any]) -> TrialHeader:

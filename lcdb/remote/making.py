@@ -116,7 +116,9 @@ def _described(header: Header | TrialHeader) -> dict[str, Any]:
         more = {"trials": header.trials, "wanted": header.wanted.ravel().tolist()}
         return {**shared, **more, "cube_kind": header.experiment}
     names = ("id", "name", "rows", "features", "classes", "repetitions", "scaling")
-    return {**shared, **{name: getattr(header, name) for name in names}, "cube_kind": "curves"}
+    told = {**shared, **{name: getattr(header, name) for name in names}, "cube_kind": header.kind}
+    # A cube has all sizes, a summary some of them.
+    return {**told, "sizes": header.sizes.tolist()} if header.is_summary else told
 
 
 def _reasons(header: Header | TrialHeader) -> list[list[str]]:
@@ -190,7 +192,7 @@ def folder_index(records: Iterable[tuple[str, Mapping[str, Any]]]) -> bytes:
     ----------
     records
         The index of every cube, after the name of the folder below the database in which the cube
-        is: ``"cubes/"``, or nothing.
+        is: ``"cubes/"`` or ``"summaries/"``.
     """
     cubes = []
     for folder, record in records:

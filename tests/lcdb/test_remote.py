@@ -174,6 +174,28 @@ def test_dask_arrays_and_copies_in_other_processes(host, database):
         assert copied.identical(remote["iris"])
 
 
+def test_summaries_are_opened_where_there_is_no_cube(tmp_path, database):
+    root = tmp_path / "db"
+    shutil.copytree(database, root)
+    assert main(["summarize", str(root), "--out", str(root)]) == 0
+    (root / "cubes" / "61.nc").unlink()
+    index_database(root)
+    index = json.loads((root / "index.json").read_text())
+    assert [error.message for error in schema().iter_errors(index)] == []
+    assert [cube["cube_kind"] for cube in index["cubes"]].count("summary") == 2
+    with serving(root) as served, lcdb.open(served.url) as remote, lcdb.open(root) as local:
+        assert repr(remote) == repr(local).replace(str(root), served.url)
+        assert "(summary)" in repr(remote)
+        assert remote["iris"].identical(local["iris"])
+        assert remote["11"].identical(local["11"])  # of which the cube is there
+        with pytest.raises(errors.SummaryError):
+            remote.curve(*CURVE)
+        assert main(["pull", served.url, str(tmp_path / "copy"), "--dataset", "iris"]) == 0
+    assert (tmp_path / "copy" / "summaries" / "61.nc").is_file()
+    with lcdb.open(tmp_path / "copy") as copy:
+        assert list(copy) == [61]
+
+
 # -- few requests ----------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from lcdb_builders.storage import disk
 __all__ = ["index_cube", "index_database", "index_folder", "known_index"]
 
 _ATTEMPTS = 20
+_FOLDERS = ("cubes", "summaries")
 
 
 def known_index(cube: Path) -> dict[str, Any] | None:
@@ -63,9 +64,13 @@ def index_folder(root: Path) -> Path:
 
 
 def _folder(root: Path) -> bytes:
-    cubes = sorted((root / "cubes").glob("[!.]*.nc"))
-    records = [("cubes/", record) for cube in cubes if (record := known_index(cube)) is not None]
-    return folder_index(records)
+    known = ((f"{cube.parent.name}/", known_index(cube)) for cube in _cubes(root))
+    return folder_index((folder, record) for folder, record in known if record is not None)
+
+
+def _cubes(root: Path) -> list[Path]:
+    """Return every cube of a directory, and every summary."""
+    return [cube for name in _FOLDERS for cube in sorted((root / name).glob("[!.]*.nc"))]
 
 
 def index_database(path: Path) -> list[Path]:
@@ -81,6 +86,7 @@ def index_database(path: Path) -> list[Path]:
     NotFoundError, DamagedError, SchemaError
         There is no cube; one is not what was written, so that no index may vouch for it.
     """
-    curves, experiments = cube_files(path, None)
-    written = [index_cube(cube) for cube in (*curves, *experiments.values())]
-    return [*written, index_folder(path)] if path.is_dir() else written
+    cube_files(path, None)  # tells what is no database
+    if not path.is_dir():
+        return [index_cube(path)]
+    return [*map(index_cube, _cubes(path)), index_folder(path)]

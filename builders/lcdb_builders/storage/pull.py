@@ -18,6 +18,7 @@ from lcdb.naming import cube_key
 from lcdb.remote.address import Address
 from lcdb.remote.format import encode, index_name
 from lcdb.remote.host import Host
+from lcdb.schema import EXPERIMENTS, SUMMARY_KIND
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.indexes import index_folder
 
@@ -71,8 +72,6 @@ def pull(host: Host, root: Path, datasets: Iterable[str] = ()) -> Iterator[Pulle
         What the host sent is not the cube that its index describes.
     """
     chosen = list(_chosen(host, list(datasets)))
-    for folder in ("cubes", "manifest"):
-        disk.make_folder(root / folder)
     for address, described in chosen:
         yield _pull(host, root, address, described)
     index_folder(root)
@@ -81,30 +80,28 @@ def pull(host: Host, root: Path, datasets: Iterable[str] = ()) -> Iterator[Pulle
 
 def _key(described: dict[str, Any]) -> str:
     kind = described["cube_kind"]
-    return cube_key(described["id"], described["scaling"]) if kind == "curves" else str(kind)
+    return str(kind) if kind in EXPERIMENTS else cube_key(described["id"], described["scaling"])
 
 
 def _chosen(host: Host, datasets: list[str]) -> Iterator[tuple[Address, dict[str, Any]]]:
-    cubes = {_key(described): (address, described) for address, described in host.listing}
-    if not datasets:
-        yield from cubes.values()
-    for asked in dict.fromkeys(datasets):
-        named = [
-            key
-            for key, (_, described) in cubes.items()
-            if asked == key or asked.casefold() == str(described.get("name", "")).casefold()
-        ]
+    names = {_key(described): str(described.get("name", "")) for _, described in host.listing}
+    keys = set() if datasets else set(names)
+    for asked in datasets:
+        named = [k for k, name in names.items() if asked.casefold() in (k, name.casefold())]
         if len(named) != 1:
-            names = [*cubes, *(str(d["name"]) for _, d in cubes.values() if "name" in d)]
             why = "is ambiguous: use the id." if named else f"is not in {host.path}."
-            msg = f"dataset {asked!r} {why}{did_you_mean(asked, names)}"
+            known = [name for name in (*names, *names.values()) if name]
+            msg = f"dataset {asked!r} {why}{did_you_mean(asked, known)}"
             raise LabelError(msg)
-        yield cubes[named[0]]
+        keys.add(named[0])
+    yield from (one for one in host.listing if _key(one[1]) in keys)
 
 
 def _pull(host: Host, root: Path, address: Address, described: dict[str, Any]) -> Pulled:
     name = f"{_key(described)}.nc"
-    path, size, sha256 = disk.under(root, "cubes", name), described["bytes"], described["sha256"]
+    folder = "summaries" if described["cube_kind"] == SUMMARY_KIND else "cubes"
+    path, size, sha256 = disk.under(root, folder, name), described["bytes"], described["sha256"]
+    disk.make_folder(path.parent)
     copied = 0
     if path.exists():
         with path.open("rb") as file:
@@ -118,7 +115,8 @@ def _pull(host: Host, root: Path, address: Address, described: dict[str, Any]) -
         index = host.index(address)
         copied = _copy(host, root, address, path, size, sha256)
         disk.replace(path.with_name(index_name(name)), _index(index, name))
-    return Pulled(path, size, copied, _manifest(host, root, address, path, sha256))
+    note = _manifest(host, root, address, path, sha256) if folder == "cubes" else ""
+    return Pulled(path, size, copied, note)
 
 
 def _index(index: dict[str, Any], name: str) -> bytes:
@@ -175,6 +173,7 @@ def _manifest(host: Host, root: Path, address: Address, path: Path, sha256: str)
     target = disk.under(root, "manifest", f"{path.stem}.json")
     if target.exists():
         return ""
+    disk.make_folder(target.parent)
     source = address.parent.parent / "manifest" / f"{path.stem}.json"
     try:
         data = host.transport.whole(source, _LARGEST_MANIFEST)
