@@ -24,7 +24,8 @@ SHA256 = "ab" * 32
 LEARNERS = ("NMC", "LDC", "QDC", "NNC", "DT", "RFOR", "ADAB")
 #: Every row is drawn alike at every scale, so that cells can be compared with those of scale 1.
 SCALES = (2.0**-500, 2.0**-450, 2.0**-30, 2.0**30, 2.0**450, 2.0**500)
-EXTREME = (5e-324, 1e-310, 1e-300, 1e-200, 1e200, 1e300)
+#: Of integers; midpoints of trees are numbers in all of them, which they are not at 2**-1074.
+EXTREME = (2.0**-1072, 2.0**-1030, 2.0**-1000, 2.0**-660, 2.0**660, 2.0**1000)
 
 
 @cache

@@ -58,7 +58,8 @@ def diagonalise(L, V, values):
         for p in range(d - 1):
             for q in range(p + 1, d):
                 along = _dot(V[p], V[q])
-                if abs(along) <= COSINE * math.sqrt(values[p] * values[q]):
+                # Of each: where features are huge their product is no number.
+                if abs(along) <= COSINE * math.sqrt(values[p]) * math.sqrt(values[q]):
                     continue
                 rotated = True
                 zeta = (values[q] - values[p]) / (2.0 * along)
