@@ -150,7 +150,7 @@ def read_contents(folder: str | os.PathLike[str]) -> Contents:
             name: visible(header) for name, header in sorted(database.experiments.items())
         }
     files = describe_files(place)
-    times, dated_by = _times(place)
+    times, dated_by = _times(place, files)
     return Contents(
         files=files,
         cubes=cubes,
@@ -218,12 +218,12 @@ def _cube(database: Database, key: int | str, folder: Path) -> Cube:
     )
 
 
-def _times(folder: Path) -> tuple[list[datetime], str]:
+def _times(folder: Path, files: tuple[File, ...]) -> tuple[list[datetime], str]:
     """Return when the cubes were written, ascending, and who says so."""
     written = sorted(_written(sorted((folder / "manifest").glob("*.json"))))
     if written:
         return written, "the manifests"
-    cubes = sorted((folder / "cubes").glob("*.nc"))
+    cubes = [folder / file.path for file in files if file.path.endswith(".nc")]
     changed = sorted(datetime.fromtimestamp(int(cube.stat().st_mtime), UTC) for cube in cubes)
     return changed, "when the cubes' files were changed last"
 

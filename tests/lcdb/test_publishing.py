@@ -304,6 +304,16 @@ def test_a_database_without_manifests_is_dated_by_its_files(database_folder, tmp
     assert "my table (50 rows" in raw and "kc2 (OpenML 1063, 40 rows" in raw
 
 
+def test_summaries_alone_are_published(tutorial, tmp_path):
+    assert main(["summarize", str(tutorial), "--dataset", "iris", "--out", str(tmp_path)]) == 0
+    made = publish(tmp_path, URL, tmp_path.parent / "published")
+    assert not made.is_indexed
+    croissant = read(tmp_path.parent / "published", "croissant.json")
+    assert [one["@id"] for one in croissant["distribution"]] == ["summaries/61.nc"]
+    (row,) = croissant["recordSet"][0]["data"]
+    assert row["datasets/name"] == "iris" and row["datasets/complete_curves"] == 24
+
+
 def test_experiments_alone_are_published(tmp_path):
     with shipped.experiments() as db:
         made = publish(db.path, "s3://bucket/db", tmp_path)
