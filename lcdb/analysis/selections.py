@@ -3,6 +3,7 @@
 A function of one array takes as well a dict of arrays by dataset, and gives a dict; a
 `xarray.Dataset` of several metrics, and gives the dim ``metric``; and a whole cube. What it is
 about is decided here, once, so that functions are written for one array.
+Of a summary, or a part of one, there is an answer as far as it knows it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 import xarray as xr
 
+from lcdb.analysis.of_summaries import is_summary, of_summary
 from lcdb.errors import LabelError
 from lcdb.schema import METRICS
 from lcdb.scores import exact_scores
@@ -72,6 +74,9 @@ def takes_selections(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def call(scores: Any, *arguments: Any, **options: Any) -> Any:
+        if is_summary(scores):
+            _, *given = signature.bind(scores, *arguments, **options).arguments.items()
+            return of_summary(function.__name__, scores, dict(given))
         if not isinstance(scores, xr.Dataset):
             return function(scores, *arguments, **options)
         _, *named = signature.bind(scores, *arguments, **options).arguments.items()

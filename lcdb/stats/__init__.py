@@ -59,7 +59,7 @@ from lcdb.stats.quantiles import (
     quantile_differences,
     resampled_quantiles,
 )
-from lcdb.stats.ranking import TopKChange, gaussian_null, top_k_change
+from lcdb.stats.ranking import TopKChange, gaussian_null, top_k_change, top_k_of
 from lcdb.stats.risk import (
     cdf,
     cvar_lower,
@@ -151,6 +151,7 @@ __all__ = [
     "thinned",
     "threshold_area",
     "top_k_change",
+    "top_k_of",
     "violation",
     "welch_distance",
     "welch_distance_of_samples",

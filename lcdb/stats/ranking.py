@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["TopKChange", "gaussian_null", "top_k_change"]
+__all__ = ["TopKChange", "gaussian_null", "top_k_change", "top_k_of"]
 
 # Ranking scores closer than this are ties: means of equal samples in another order differ by 1e-16.
 _DECIMALS = 9
@@ -58,12 +58,19 @@ def top_k_change(
     sign = {"maximize": 1.0, "minimize": -1.0}[direction]
     by_moments = samples.mean(axis=-1) + width * samples.std(axis=-1, ddof=1)
     by_quantile = np.quantile(samples, quantile, axis=-1)
-    shape = by_moments.shape[:-1]
-    pairs = zip(
-        (sign * by_moments).reshape(-1, samples.shape[-2]),
-        (sign * by_quantile).reshape(-1, samples.shape[-2]),
-        strict=True,
-    )
+    return top_k_of(sign * by_moments, sign * by_quantile, k)
+
+
+def top_k_of(one: np.ndarray, other: np.ndarray, k: int = 3) -> TopKChange:
+    """Compare the top k by two scores (..., learner), of which large ones are good.
+
+    Examples
+    --------
+    >>> bool(top_k_of(np.array([0.5, 0.7]), np.array([0.7, 0.5]), k=1).top_1)
+    True
+    """
+    shape = one.shape[:-1]
+    pairs = zip(one.reshape(-1, one.shape[-1]), other.reshape(-1, other.shape[-1]), strict=True)
     found = np.array([_compare(a, b, k) for a, b in pairs], bool).reshape(-1, 4)
     return TopKChange(*(column.reshape(shape) for column in found.T))
 

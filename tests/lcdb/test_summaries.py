@@ -13,8 +13,9 @@ from counts import counts
 from scipy import stats as scipy_stats
 
 import lcdb
+from lcdb import analysis
 from lcdb.cli import main
-from lcdb.errors import ArgumentError, SchemaError, StorageError, SummaryError
+from lcdb.errors import ArgumentError, LabelError, SchemaError, StorageError, SummaryError
 from lcdb.schema import METRICS, validate
 from lcdb.summaries.describe import on_its_side, rounded
 from lcdb.summaries.layout import NAMED, PROBABILITIES
@@ -142,6 +143,51 @@ def test_the_same_cube_gives_the_same_bytes(shipped, folder, tmp_path):
 def test_plain_xarray_reads_it(folder, small):
     with xr.open_dataset(folder / "summaries" / "61.nc", engine="h5netcdf") as plain:
         xr.testing.assert_equal(plain.load(), small["iris"].load())
+
+
+LABELS = {"sampling": "random", "split": "varying", "tuning": "default"}
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "brier"])
+def test_analyses_of_a_summary_are_those_of_the_scores(metric, shipped, small):
+    summary = small["iris"].sel(**LABELS)
+    one = summary.sel(metric=metric)
+    scores = shipped.select("iris", **LABELS, metric=metric)[61].sel(n=summary["n"])
+    n_test = shipped["iris"]["n_test"].sel(sampling="random", split="varying", n=summary["n"])
+    draws = n_test if metric == "accuracy" else None
+    for name, arguments, tolerance in (
+        ("summary", {"quantiles": [0.95, 0.5]}, 1e-3),
+        ("normality", {"n_test": draws, "simulations": 99}, 2e-3),
+        ("quantile_curve", {"quantiles": [0.05, 0.95], "confidence": 0.9}, 1e-6),
+        ("rank_change", {"quantile": 0.05, "width": 1.0, "direction": "minimize"}, 1e-12),
+        ("top_k_change", {"quantile": 0.95, "width": 1.5, "k": 2}, 1e-12),
+    ):
+        function = getattr(analysis, name)
+        ours, theirs = function(one, **arguments), function(scores, **arguments)
+        if isinstance(ours, xr.DataArray):
+            ours, theirs = ours.to_dataset(name="x"), theirs.to_dataset(name="x")
+        for variable in ours.data_vars:
+            expected = theirs[variable].drop_vars(["status", "fraction"], errors="ignore")
+            assert ours[variable].dims == expected.dims
+            found, wanted = ours[variable].values.astype(float), expected.values.astype(float)
+            np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+        if name in ("normality", "top_k_change"):
+            assert set(ours) >= {"normality": {"non_gaussian"}, "top_k_change": {"set"}}[name]
+        every = function(summary, **arguments).sel(metric=metric, drop=True)
+        alone = function(one, **arguments).drop_vars("metric")
+        if isinstance(alone, xr.Dataset):
+            every = every[list(alone)]  # brier has no lattice, which several metrics have
+        assert every.equals(alone)
+
+
+def test_what_a_summary_does_not_know(small):
+    summary = small["iris"].sel(**LABELS, metric="auc")
+    with pytest.raises(SummaryError, match=r"dominance takes .* of iris \(61\) .*full cube"):
+        analysis.dominance(summary)
+    with pytest.raises(LabelError, match=r"no quantile 0\.07; it has 0\.005"):
+        analysis.quantile_curve(summary, 0.07)
+    with pytest.raises(LabelError, match="no dim learner"):
+        analysis.rank_change(summary.isel(learner=0))
 
 
 def test_what_takes_repetitions_names_the_cube(small):
