@@ -128,7 +128,8 @@ def _rank_change(
     for value in _both(summary, quantile, width):
         best = -(_ways(summary, direction) * value.round(9)).transpose(..., "learner")
         ranks.append(best.copy(data=rankdata(best.values, axis=-1, nan_policy="omit")))
-    found = (ranks[0] - ranks[1]).transpose("learner", ...).rename("rank_change")
+    found = (ranks[0] - ranks[1]).transpose("learner", ...)
+    found.name = "rank_change"
     found.attrs = {"long_name": "places gained by the quantile", "units": "1", "quantile": quantile}
     return found
 
