@@ -14,9 +14,10 @@ from lcdb.folder import cube_files
 from lcdb.regular import read_regular
 from lcdb.remote.format import CUBE_INDEX, INDEX_NAME, decode, index_name
 from lcdb.remote.making import cube_index, folder_index
+from lcdb.remote.references import references
 from lcdb_builders.storage import disk
 
-__all__ = ["index_cube", "index_database", "index_folder", "known_index"]
+__all__ = ["index_cube", "index_database", "index_folder", "known_index", "refer"]
 
 _ATTEMPTS = 20
 _FOLDERS = ("cubes", "summaries")
@@ -45,6 +46,23 @@ def _write(path: Path, data: bytes) -> None:
         same = False
     if not same:
         disk.replace(path, data)
+
+
+def refer(cube: Path, url: str) -> Path:
+    """Write references to a cube that has an index, for readers without lcdb; return where.
+
+    Parameters
+    ----------
+    cube
+        The file.
+    url
+        Of the database directory, or of the folder in which the file is going to be.
+    """
+    record = decode(index_cube(cube).read_bytes(), CUBE_INDEX, cube)
+    folder = f"{cube.parent.name}/" if cube.parent.name in _FOLDERS else ""
+    path = cube.with_name(f"{cube.name}.kerchunk.json")
+    _write(path, references(record, f"{url.rstrip('/')}/{folder}{cube.name}"))
+    return path
 
 
 def index_folder(root: Path) -> Path:
