@@ -21,9 +21,9 @@ def in_words(result: xr.Dataset) -> str:
     Parameters
     ----------
     result
-        Of `compare`, `crossing`, `shape`, `power` or `repetitions_for`, for one curve or pair of
-        curves: select one first. Where there are several sizes, p-values are corrected for them
-        (Holm) before anything is called settled.
+        Of `compare`, `crossing`, `shape`, `power`, `repetitions_for` or `aggregate`, for one curve
+        or pair of curves: select one first. Where there are several sizes, p-values are corrected
+        for them (Holm) before anything is called settled.
 
     Examples
     --------
@@ -199,7 +199,38 @@ def _repetitions_for(result: xr.Dataset) -> str:
     )
 
 
+def _aggregate(result: xr.Dataset) -> str:
+    count = result.attrs["datasets"]
+    falls = result.attrs["direction"] == "minimize"
+    values = result["interquartile_mean"].values
+    best = int(values.argmin() if falls else values.argmax())
+    name, low, high = (
+        result[part].values[best]
+        for part in ("learner", "interquartile_mean_low", "interquartile_mean_high")
+    )
+    alpha = 1.0 - result.attrs["confidence"]
+    text = (
+        f"Over {count} datasets {name} has the best interquartile mean {_metric(result)}, "
+        f"{values[best]:.3g} ({100 * (1 - alpha):g} % interval {low:.3g} to {high:.3g}, for these "
+        "datasets)"
+    )
+    pairs = np.triu_indices(result.sizes["learner"], k=1)
+    apart = int((result["holm_p"].values[pairs] <= alpha).sum())
+    p = float(result["friedman_p"])
+    if np.isnan(p):
+        text += "; there are too few datasets or learners for a test of ranks"
+    else:
+        verdict = "is" if p <= alpha else "is not"
+        text += (
+            f"; that learners rank alike {verdict} rejected (Friedman, p = {p:.2g}), and "
+            f"{apart} of {len(pairs[0])} pairs differ (Wilcoxon over datasets, Holm)"
+        )
+    left = result.attrs["left_out"]
+    return f"{text}. Left out: {', '.join(left)}." if left else f"{text}."
+
+
 _SENTENCES: dict[str, Callable[[xr.Dataset], str]] = {
+    "aggregate": _aggregate,
     "compare": _compare,
     "crossing": _crossing,
     "shape": _shape,
@@ -208,6 +239,7 @@ _SENTENCES: dict[str, Callable[[xr.Dataset], str]] = {
 }
 #: Which dims a sentence goes over.
 _DIMS = {
+    "aggregate": {"learner", "other"},
     "compare": {"n", "q"},
     "crossing": {"n"},
     "shape": set[str](),

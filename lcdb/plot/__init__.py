@@ -5,7 +5,7 @@ Learners have the same colour in all of them.
 
 from lcdb.plot.beyond import by_repetitions, decomposition, rank_map
 from lcdb.plot.choices import choices
-from lcdb.plot.comparing import crossings, differences, powers, shapes
+from lcdb.plot.comparing import aggregates, crossings, differences, powers, shapes
 from lcdb.plot.distributions import distributions
 from lcdb.plot.figures import (
     inverse_cdf,
@@ -23,6 +23,7 @@ from lcdb.plot.turan2026 import FIGURES, draw
 __all__ = [
     "EXPERIMENT_FIGURES",
     "FIGURES",
+    "aggregates",
     "by_repetitions",
     "choices",
     "colour_of",

@@ -13,7 +13,7 @@ from lcdb.plot.style import colour_of, context, metric_label, new_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["crossings", "differences", "powers", "shapes"]
+__all__ = ["aggregates", "crossings", "differences", "powers", "shapes"]
 
 _QUANTILES = ("#0072B2", "#000000", "#D55E00")
 
@@ -250,4 +250,49 @@ def powers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     _title(ax, result)
     ax.legend(frameon=False, fontsize="small", title=f"{names[0]} and {names[1]}",
               title_fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))  # fmt: skip
+    return ax
+
+
+def aggregates(
+    result: xr.Dataset, measure: str = "interquartile_mean", ax: Axes | None = None
+) -> Axes:
+    """Draw one aggregate of every learner with its interval, the best at the top.
+
+    Parameters
+    ----------
+    result
+        Of `lcdb.analysis.aggregate`, of one metric.
+    measure
+        ``"interquartile_mean"``, ``"median"``, ``"mean"`` or ``"optimality_gap"``.
+    ax
+        Where; new axes unless given.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     labels = dict(sampling="random", split="varying", tuning="default")
+    ...     chosen = db.select(**labels)
+    ...     last = {key: scores.dropna("n").isel(n=-1) for key, scores in chosen.items()}
+    >>> aggregates(lcdb.analysis.aggregate(last, resamples=50), "mean").get_xlabel()
+    'mean over datasets of the mean score (accuracy)'
+    """
+    if f"{measure}_low" not in result or "metric" in result.dims:
+        msg = f"no aggregate {measure!r} of one metric; expected interquartile_mean, median, mean "
+        raise LabelError(msg + "or optimality_gap, of result.sel(metric=...)")
+    ax = new_axes(ax, figsize=(5.6, 1.0 + 0.35 * result.sizes["learner"]))
+    falls = measure == "optimality_gap" or result.attrs["direction"] == "minimize"
+    order = np.argsort(result[measure].values, kind="stable")[:: -1 if falls else 1]
+    part = result.isel(learner=order)
+    for place, name in enumerate(map(str, part["learner"].values)):
+        one = part.isel(learner=place)
+        ends = [float(one[f"{measure}_{side}"]) for side in ("low", "high")]
+        colour = colour_of(name)
+        ax.plot(ends, [place, place], color=colour, lw=6, alpha=0.35, solid_capstyle="butt")
+        ax.plot(float(one[measure]), place, "|", color=colour, ms=12, mew=2, label=name)
+    ax.set_yticks(range(len(order)), [str(name) for name in part["learner"].values])
+    label = result[measure].attrs.get("long_name", measure)
+    ax.set_xlabel(f"{label} ({metric_label(result.attrs.get('metric'))})")
+    count, level = result.attrs["datasets"], 100 * result.attrs["confidence"]
+    ax.set_title(f"{count} datasets · {level:g} % intervals", fontsize="small", loc="left")
     return ax

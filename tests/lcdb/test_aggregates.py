@@ -5,6 +5,7 @@ Seeds were fixed before any result was looked at.
 
 from __future__ import annotations
 
+import matplotlib
 import numpy as np
 import pytest
 import xarray as xr
@@ -13,8 +14,11 @@ from oracles import comparing as oracle
 from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+
 import lcdb
-from lcdb import analysis, stats
+from lcdb import analysis, plot, stats
 from lcdb.errors import LabelError
 
 
@@ -158,6 +162,36 @@ def test_learners_over_datasets(chosen):
     loss = analysis.aggregate(accuracy, target=0.9, direction="minimize", **options)
     np.testing.assert_allclose(loss["mean_rank"], 4 - found["mean_rank"])
     np.testing.assert_allclose(loss["improvement"], shares.T)
+
+
+def test_a_sentence_and_a_figure_of_all_learners(chosen):
+    found = analysis.aggregate({k: v["accuracy"] for k, v in chosen.items()}, resamples=50)
+    text = analysis.in_words(found)
+    values = found["interquartile_mean"].values
+    best = str(found["learner"].values[values.argmax()])
+    assert text.startswith(f"Over 2 datasets {best} has the best interquartile mean accuracy")
+    assert "ranked alike" not in text and "0 of 3 pairs differ" in text
+    assert ("is rejected" in text) == bool(found["friedman_p"] <= 0.05)
+    two = analysis.aggregate(
+        {k: v["brier"].isel(learner=[0, 1]) for k, v in chosen.items()}
+        | {"part": chosen[61]["brier"].isel(learner=[0])},
+        resamples=20,
+    )
+    losses = analysis.in_words(two)
+    best = str(two["learner"].values[two["interquartile_mean"].values.argmin()])
+    assert f"{best} has the best" in losses and "too few" in losses
+    assert losses.endswith("Left out: part.")
+    _, ax = plt.subplots()
+    plot.aggregates(found, "optimality_gap", ax)
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    order = np.argsort(found["optimality_gap"].values)[::-1]
+    assert names == found["learner"].values[order].tolist()  # the best at the top
+    centre = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "|"]
+    np.testing.assert_allclose(centre, found["optimality_gap"].values[order])
+    ax.figure.canvas.draw()
+    plt.close("all")
+    with pytest.raises(LabelError, match="no aggregate 'meen'"):
+        plot.aggregates(found, "meen")
 
 
 def test_several_metrics(chosen):

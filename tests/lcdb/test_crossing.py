@@ -252,7 +252,7 @@ def test_what_is_wrong_is_said(curves, together):
         analysis.repetitions_for(a, b, power=80)
     with pytest.raises(ArgumentError, match=r"is 5\.0; expected a number between"):
         analysis.crossing(a, b, at=5)
-    with pytest.raises(ArgumentError, match="expected one of compare, crossing"):
+    with pytest.raises(ArgumentError, match="expected one of aggregate, compare"):
         analysis.in_words(analysis.summary(a))
     with pytest.raises(LabelError, match="dim pair; select one"):
         analysis.in_words(analysis.crossing(together, resamples=10))
