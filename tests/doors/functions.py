@@ -21,6 +21,8 @@ from doors.record import tried
 
 HOOK = "__lcdb_door__"
 BOUND = "__lcdb_bound__"
+#: Decorators of public functions, which stand between a test and what it calls.
+WRAPPERS = ("lcdb/analysis/selections.py",)
 
 
 class _Calls:
@@ -35,6 +37,8 @@ class _Calls:
         left = self.left[name]
         if left:
             caller = sys._getframe(1).f_back
+            while caller is not None and caller.f_code.co_filename.endswith(WRAPPERS):
+                caller = caller.f_back
             if caller is not None and is_test_code(caller):
                 given = {key for key in left if not key or self._differs(name, key, bound)}
                 if given and is_asserted(caller):

@@ -63,6 +63,9 @@ def test_intervals_are_percentiles_of_a_stratified_bootstrap(scores):
         resampled = [[x[d][places[d]] for d in range(6)] for x in scores]
         drawn.append([oracle.interquartile_mean(np.ravel(x).tolist()) for x in resampled])
     np.testing.assert_allclose([low[0], high[0]], np.quantile(drawn, [0.1, 0.9], 0), rtol=1e-12)
+    short = stats.resampled_aggregates(scores, 0.6, "minimize", 30, 5, 0.8)[0][3]
+    gaps = stats.aggregates(scores, 0.6, "minimize")[3]
+    assert (short < gaps).all() and (short > 0).all()
     ends = stats.resampled_improvement(scores[0], scores[1], 30, seed=5, confidence=0.8)
     counts_of = np.random.default_rng(5).multinomial(10, np.full(10, 0.1), (6, 2, 30))
     shares = [
@@ -97,6 +100,7 @@ def test_ranks_are_friedmans_and_nemenyis(scores):
         wilcoxon.append(scipy_stats.wilcoxon(d, method=method).pvalue)
     expected = multipletests(wilcoxon, method="holm")[1]
     np.testing.assert_allclose(found.holm_p[np.triu_indices(3, 1)], expected, rtol=1e-12)
+    np.testing.assert_allclose(stats.holm(np.array(wilcoxon)), expected, rtol=1e-12)
     # Demsar's table: 2.052 for three learners at 10 %.
     np.testing.assert_allclose(found.critical_difference, 2.052 * np.sqrt(12 / 36), atol=1e-3)
     few = stats.mean_ranks(means[:, :2], "minimize")
@@ -182,7 +186,7 @@ def test_a_sentence_and_a_figure_of_all_learners(chosen):
     assert f"{best} has the best" in losses and "too few" in losses
     assert losses.endswith("Left out: part.")
     _, ax = plt.subplots()
-    plot.aggregates(found, "optimality_gap", ax)
+    assert plot.aggregates(found, "optimality_gap", ax) is ax
     names = [label.get_text() for label in ax.get_yticklabels()]
     order = np.argsort(found["optimality_gap"].values)[::-1]
     assert names == found["learner"].values[order].tolist()  # the best at the top

@@ -89,6 +89,7 @@ def test_differences_that_rounding_makes_are_ties():
     # Ranks 2, 2, 2: two for a, one for b.
     expected = scipy_stats.wilcoxon([1, 1, -1], method="asymptotic").pvalue
     np.testing.assert_allclose(stats.wilcoxon(d, tolerance), expected, rtol=1e-12)
+    assert stats.signed_ranks_of(d, tolerance) == 2.0  # 2 + 2 - 2
 
 
 def test_better_is_the_share_of_wins_and_half_the_ties(pairs):
@@ -245,7 +246,7 @@ def some(shipped):
 
 def test_all_pairs_are_the_pairs(some):
     options = {"quantiles": (0.1, 0.9), "resamples": 100, "seed": 2, "confidence": 0.9}
-    every = analysis.compare(some, dim="learner", **options)
+    every = analysis.compare(some.rename(learner="method"), dim="method", **options)
     assert every.sizes["pair"] == 6
     for pair in range(6):
         first, second = (str(every[side].values[pair]) for side in ("first", "second"))

@@ -191,7 +191,7 @@ OPTIONS = {
 @pytest.mark.parametrize("name", OPTIONS)
 def test_all_pairs_are_the_pairs(curves, together, name):
     function, options = getattr(analysis, name), OPTIONS[name]
-    every = function(together, dim="learner", **options)
+    every = function(together.rename(learner="method"), dim="method", **options)
     for pair in range(3):
         sides = [str(every[side].values[pair]) for side in ("first", "second")]
         alone = function(*(curves[side] for side in sides), **options)

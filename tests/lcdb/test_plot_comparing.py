@@ -49,7 +49,7 @@ def test_differences_of_quantiles_and_mean(curves):
 def test_crossings_mark_who_is_better(curves):
     result = analysis.crossing(curves["QDC"], curves["NMC"], resamples=200)
     _, ax = plt.subplots()
-    plot.crossings(result, ax)
+    assert plot.crossings(result, ax) is ax
     for name, side in (("QDC", 1), ("NMC", -1)):
         won = result["n"].values[result["order"].values == side]
         np.testing.assert_array_equal(lines(ax)[f"{name} better"].get_xdata(), won)
@@ -63,7 +63,7 @@ def test_crossings_mark_who_is_better(curves):
 def test_shapes_mark_violations(curves):
     result = analysis.shape(curves["QDC"])
     _, ax = plt.subplots()
-    plot.shapes(curves["QDC"], result, ax)
+    assert plot.shapes(curves["QDC"], result, ax) is ax
     rise = lines(ax)["gets worse"].get_xdata()
     np.testing.assert_array_equal(rise, [result["rise_from"], result["rise_to"]])
     ends = lines(ax)["not convex"].get_xdata()
@@ -76,7 +76,7 @@ def test_shapes_mark_violations(curves):
 def test_powers_at_a_size_and_along_sizes(curves):
     result = analysis.power(curves["QDC"], curves["LDC"], [5, 25], studies=50)
     _, ax = plt.subplots()
-    plot.powers(result, ax)
+    assert plot.powers(result, ax) is ax
     expected = 100 * result["power"].sel(repetitions=25).dropna("n")
     np.testing.assert_array_equal(lines(ax)["25 repetitions"].get_ydata(), expected)
     ax.figure.canvas.draw()

@@ -83,6 +83,8 @@ def test_thinning_keeps_the_ends():
     places = stats.thinned(sizes, 400)
     assert 390 < len(places) <= 400 and places[0] == 0 and places[-1] == 1999
     assert (np.diff(places) > 0).all()
+    few = stats.thinned(sizes, 7)
+    assert len(few) == 7 and few[-1] == 1999
     assert stats.thinned(sizes[:400], 400).tolist() == list(range(400))
 
 
