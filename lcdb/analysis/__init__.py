@@ -16,6 +16,7 @@ from lcdb.analysis.comparisons import (
     top_k_change,
 )
 from lcdb.analysis.crossings import crossing
+from lcdb.analysis.decompositions import bias_variance, hardness
 from lcdb.analysis.distributions import (
     normality,
     normality_by_repetitions,
@@ -40,6 +41,7 @@ from lcdb.analysis.words import in_words
 __all__ = [
     "Results",
     "aggregate",
+    "bias_variance",
     "choice_shares",
     "chosen_values",
     "compare",
@@ -50,6 +52,7 @@ __all__ = [
     "forecast",
     "forecast_benchmark",
     "forecast_calibration",
+    "hardness",
     "in_words",
     "normality",
     "normality_by_repetitions",

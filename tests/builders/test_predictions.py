@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import xarray as xr
 from counts import counts
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.unit import DRAWS, Block
@@ -180,6 +181,76 @@ def test_training_rows_count_as_often_as_they_were_drawn(db):
     assert (every.label >= 0).all() and np.isfinite(every.probability).all()
     seen = said.probability.notnull()
     assert np.array_equal(every.probability.where(seen), said.probability, equal_nan=True)
+
+
+@pytest.mark.parametrize("split", ["fixed", "varying"])
+def test_errors_are_sums_of_bias_and_variance(db, split):
+    where = {"sampling": "random", "split": split}
+    parts = lcdb.analysis.bias_variance(db, "iris", "DT", [2, 10], workers=1, **where)
+    same = {"rtol": 0, "atol": 1e-12}
+    np.testing.assert_allclose(parts.brier_bias + parts.brier_variance, parts.brier, **same)
+    for error in (
+        parts.kohavi_wolpert_bias + parts.kohavi_wolpert_variance,
+        parts.domingos_bias + parts.domingos_variance_unbiased + parts.domingos_variance_biased,
+    ):
+        np.testing.assert_allclose(error, parts.error, **same)
+    for name, metric in (("error", "accuracy"), ("brier", "brier")):
+        stored = db.curve("iris", "DT", metric=metric, **where).sel(n=parts.n).mean("repetition")
+        expected = 1 - stored if name == "error" else stored
+        tight = 1e-12 if name == "error" else 1e-6  # a stored Brier score is in single precision
+        np.testing.assert_allclose(parts[name], expected, rtol=0, atol=tight)
+    assert (parts.domingos_variance_biased <= 0).all() and float(parts.brier_variance.min()) > 0
+
+
+def test_each_part_is_what_its_name_says(db):
+    where = {"sampling": "random", "split": "fixed", "workers": 1}
+    said = db.predictions("iris", "DT", n=2, **where)
+    rows = np.flatnonzero((said.label >= 0).all("repetition"))
+    main, kohavi, shares = [], [], []
+    for row in rows:  # one row after the other, for reading
+        labels, y = said.label.values[:, row], said.y.values[row]
+        share = np.bincount(labels, minlength=3) / R
+        main.append(int(share.argmax()) != y)
+        kohavi.append(0.5 * (1 - (share**2).sum()))
+        shares.append(1 - share[y])
+    parts = lcdb.analysis.bias_variance(db, "iris", "DT", 2, **where).isel(n=0)
+    assert float(parts.domingos_bias) == pytest.approx(np.mean(main), abs=1e-12)
+    assert float(parts.kohavi_wolpert_variance) == pytest.approx(np.mean(kohavi), abs=1e-12)
+    hard = lcdb.analysis.hardness(db, "iris", "DT", [2, 10], **where)
+    assert hard.dims == ("n", "row") and hard.n.values.tolist() == [2, 10]
+    np.testing.assert_allclose(hard.sel(n=2).values[rows], shares, rtol=0, atol=1e-12)
+    assert np.isnan(hard).sum() == 2 * (150 - len(rows))
+
+
+class Two:
+    """Predictions of two classes, made up: four repetitions, of six rows with one never tested."""
+
+    def predictions(self, dataset, learner, n):
+        rng = np.random.default_rng(n)
+        p = rng.random((4, 6))
+        tested = rng.random((4, 6)) < 0.7
+        tested[:, 0], tested[:, 5] = True, False
+        p = np.where(tested, p, np.nan)
+        label = np.where(tested, np.nan_to_num(p) > 0.5, -1)
+        rows = ("repetition", "row")
+        return xr.Dataset({
+            "probability": ((*rows, "class"), np.stack([1 - p, p], axis=2)),
+            "label": (rows, label), "y": ("row", [0, 1, 0, 1, 1, 0]),
+        })  # fmt: skip
+
+
+def test_of_two_classes_half_the_brier_score_counts():
+    said = Two().predictions("", "", 7)
+    parts = lcdb.analysis.bias_variance(Two(), "two", "X", 7).isel(n=0)
+    p, y = said.probability.values[:, :, 1], said.y.values
+    scores = np.nanmean((p - y) ** 2, axis=1)  # by repetition
+    assert float(parts.brier) == pytest.approx(scores.mean(), abs=1e-12)
+    assert float(parts.brier_bias + parts.brier_variance) == pytest.approx(scores.mean(), abs=1e-12)
+    wrong = [np.mean((label != y)[label >= 0]) for label in said.label.values]
+    whole = parts.domingos_bias + parts.domingos_variance_unbiased + parts.domingos_variance_biased
+    assert float(whole) == pytest.approx(np.mean(wrong), abs=1e-12)
+    hard = lcdb.analysis.hardness(Two(), "two", "X", 7).values[0]
+    assert np.flatnonzero(np.isnan(hard)).tolist() == [5]
 
 
 def test_other_processes_find_the_same(db, monkeypatch, capsys):

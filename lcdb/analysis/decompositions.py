@@ -1,0 +1,152 @@
+"""What an error is made of along n, and which rows are hard: from predictions fitted again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+if TYPE_CHECKING:
+    from lcdb.database import Database, Key
+
+__all__ = ["bias_variance", "hardness"]
+
+_TEXTS = {
+    "brier": "mean Brier score",
+    "brier_bias": "of the mean probabilities",
+    "brier_variance": "of probabilities around their mean",
+    "error": "mean share of wrong labels",
+    "kohavi_wolpert_bias": "squared distance of label shares from the true label, halved",
+    "kohavi_wolpert_variance": "1 - sum of squared label shares, halved",
+    "domingos_bias": "share of rows whose main prediction is wrong",
+    "domingos_variance_unbiased": "what differing predictions add on rows that are right",
+    "domingos_variance_biased": "what they gain on rows that are wrong; negative",
+}
+
+
+def bias_variance(
+    db: Database, dataset: Key, learner: str, n: int | Sequence[int], **options: Any
+) -> xr.Dataset:
+    """Return what the mean error at some sizes is made of: bias and variance over training sets.
+
+    Three decompositions, each of which adds up to the mean over repetitions: of the Brier score;
+    of the share of wrong labels after Kohavi and Wolpert (without their small-sample correction);
+    and after Domingos, where the main prediction of a row is its most frequent label, the lowest
+    of several. A repetition counts as one, however many rows it was tested on.
+
+    Parameters
+    ----------
+    db
+        An open database.
+    dataset, learner
+        Which curve.
+    n
+        Sizes; each is fitted again.
+    **options
+        As `Database.predictions` takes them, but for `rows`.
+
+    Returns
+    -------
+    xarray.Dataset
+        By ``n``: ``brier`` = ``brier_bias`` + ``brier_variance``; ``error`` =
+        ``kohavi_wolpert_bias`` + ``kohavi_wolpert_variance`` = ``domingos_bias`` +
+        ``domingos_variance_unbiased`` + ``domingos_variance_biased``.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     parts = lcdb.analysis.bias_variance(db, "iris", "LDC", [10, 40], repetitions=20)
+    >>> bool((parts.brier_variance.sel(n=10) > parts.brier_variance.sel(n=40)).item())
+    True
+    """
+    sizes = [int(one) for one in np.atleast_1d(n)]
+    each = [_parts(db.predictions(dataset, learner, n=one, **options)) for one in sizes]
+    variables = {
+        name: ("n", [part[name] for part in each], {"long_name": text, "units": "1"})
+        for name, text in _TEXTS.items()
+    }
+    return xr.Dataset(variables, {"n": sizes, "learner": learner, "dataset": str(dataset)})
+
+
+def _parts(said: xr.Dataset) -> dict[str, float]:
+    """Return the decompositions at one size."""
+    label, y = said["label"].values, said["y"].values
+    p = said["probability"].transpose("repetition", "row", "class").values
+    weight = (label >= 0) / (label >= 0).sum(axis=1, keepdims=True)
+    row = weight.sum(axis=0)
+    there = row > 0  # rows that were never tested drop out
+    label, p, weight, row, y = label[:, there], p[:, there], weight[:, there], row[there], y[there]
+    repetitions, classes = p.shape[0], p.shape[2]
+    true = np.eye(classes)[y]
+    p = np.where(weight[..., None] > 0, p, 0.0)
+    mean = (weight[..., None] * p).sum(axis=0) / row[:, None]
+    half = 0.5 if classes == 2 else 1.0
+    bias = (row * ((mean - true) ** 2).sum(axis=1)).sum() / repetitions * half
+    around = (weight * ((p - mean) ** 2).sum(axis=2)).sum() / repetitions * half
+    brier = (weight * ((p - true) ** 2).sum(axis=2)).sum() / repetitions * half
+
+    shares = np.stack([(weight * (label == c)).sum(axis=0) for c in range(classes)], 1)
+    shares /= row[:, None]
+    right = shares[np.arange(len(y)), y]
+    main = (shares >= shares.max(axis=1, keepdims=True) - 1e-12).argmax(axis=1)
+    biased = main != y
+
+    def over_rows(values: np.ndarray) -> float:
+        return float((row * values).sum() / repetitions)
+
+    return {
+        "brier": float(brier),
+        "brier_bias": float(bias),
+        "brier_variance": float(around),
+        "error": float((weight * (label != y)).sum() / repetitions),
+        "kohavi_wolpert_bias": over_rows(0.5 * ((shares - true) ** 2).sum(axis=1)),
+        "kohavi_wolpert_variance": over_rows(0.5 * (1 - (shares**2).sum(axis=1))),
+        "domingos_bias": over_rows(biased),
+        "domingos_variance_unbiased": over_rows(np.where(biased, 0.0, 1 - right)),
+        "domingos_variance_biased": over_rows(np.where(biased, -right, 0.0)),
+    }
+
+
+def hardness(
+    db: Database, dataset: Key, learner: str, n: int | Sequence[int], **options: Any
+) -> xr.DataArray:
+    """Return how often each row is mistaken: the share of repetitions that tested on it.
+
+    Parameters
+    ----------
+    db
+        An open database.
+    dataset, learner
+        Which curve.
+    n
+        Sizes; each is fitted again.
+    **options
+        As `Database.predictions` takes them.
+
+    Returns
+    -------
+    xarray.DataArray
+        Dims ``n`` and ``row``; NaN for rows that no repetition tested on.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     hard = lcdb.analysis.hardness(db, "iris", "LDC", 20, split="varying", repetitions=40)
+    >>> hard.dims, float(hard.max()) > 0.5 > float(hard.median())
+    (('n', 'row'), True)
+    """
+    sizes = [int(one) for one in np.atleast_1d(n)]
+    shares = []
+    for one in sizes:
+        said = db.predictions(dataset, learner, n=one, **options)
+        wrong = (said["label"] != said["y"]).where(said["label"] >= 0)
+        shares.append(wrong.mean("repetition"))
+    found = xr.concat(shares, xr.DataArray(sizes, dims="n", name="n"), coords="minimal",
+                      compat="override")  # fmt: skip
+    attrs = {"long_name": "share of repetitions that mistake a row", "direction": "minimize"}
+    found.name = "hardness"
+    return found.assign_attrs(attrs)
