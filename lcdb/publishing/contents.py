@@ -185,7 +185,7 @@ def _is_indexed(folder: Path, files: tuple[File, ...]) -> bool:
                 f"'lcdb index {folder}' writes the indexes again"
             )
             raise StaleError(msg)
-    return True
+    return bool(record["cubes"])
 
 
 def _read_index(path: Path, kind: str) -> dict[str, Any]:

@@ -176,9 +176,11 @@ def _description(contents: Contents) -> str:
     count = len(contents.cubes)
     learners = contents.labels("learner")
     scores = ", ".join(metric.long_name for metric in METRICS.values())
+    summaries = all(cube.path.startswith("summaries/") for cube in contents.cubes)
+    what = "statistics of the scores" if summaries else "the scores"
     text = (
         f"Learning curves of {len(learners)} classifier{'s' * (len(learners) != 1)} on {count} "
-        f"dataset{'s' * (count != 1)}: at each training size the scores ({scores}) of {many} "
+        f"dataset{'s' * (count != 1)}: at each training size {what} ({scores}) of {many} "
         "repetitions, each with its own random draw of training and test rows, so that a point of "
         "a curve is a distribution and not only its mean."
     )

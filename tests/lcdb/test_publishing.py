@@ -173,7 +173,7 @@ def test_addresses_are_quoted(copy, tmp_path):
 def test_an_index_of_other_cubes_is_refused(copy, tmp_path, capsys):
     command = ["publish", str(copy), "--url", URL, "--out", str(tmp_path / "out")]
     assert main(command) == 0
-    assert f"has no index: run 'lcdb index {copy}'" in capsys.readouterr().out
+    assert f"has no index of cubes: run 'lcdb index {copy}'" in capsys.readouterr().out
     index_database(copy)
     assert main(command) == 0
     assert "no index" not in capsys.readouterr().out
@@ -310,6 +310,7 @@ def test_summaries_alone_are_published(tutorial, tmp_path):
     assert not made.is_indexed
     croissant = read(tmp_path.parent / "published", "croissant.json")
     assert [one["@id"] for one in croissant["distribution"]] == ["summaries/61.nc"]
+    assert "statistics of the scores" in croissant["description"]
     (row,) = croissant["recordSet"][0]["data"]
     assert row["datasets/name"] == "iris" and row["datasets/complete_curves"] == 24
 
