@@ -37,10 +37,8 @@ def run(arguments: argparse.Namespace) -> None:
         print(visible(path))
     if not made.is_indexed:
         place = visible(arguments.database)
-        print(
-            f"{place} has no index of cubes: run 'lcdb index {place}' and publish again, or lcdb.open"
-        )
-        print(f"cannot open {visible(arguments.url)}")
+        print(f"{place} has no index of cubes: run 'lcdb index {place}' and publish again,")
+        print(f"or lcdb.open cannot open {visible(arguments.url)}")
     fields = {name: text for name, text in made.defaults.items() if not name.startswith("rai.")}
     rai = [name.removeprefix("rai.") for name in made.defaults if name.startswith("rai.")]
     if fields or rai:
