@@ -176,7 +176,7 @@ def test_the_query_of_the_readme_runs_from_the_source_distribution(sdist, folder
 
 def ask_the_readme(interpreter: Path, folder: Path) -> None:
     link(interpreter, needed([f"{PROJECT['name']}[plot]", *requirements()]))
-    (query,) = QUERY.findall((ROOT / "README.md").read_text("utf-8"))
+    query, _ = QUERY.findall((ROOT / "README.md").read_text("utf-8"))
     if not FULL:  # what comes first; the rest compiles statistics, anew in every environment
         query = query.partition("\n\n    # ")[0]
     (folder / "query.py").write_text(query)

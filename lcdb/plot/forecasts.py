@@ -89,8 +89,9 @@ def forecast(
             f"beyond {HONEST:g} times the last\nsize: not calibrated",
             (HONEST * end, 0.02),
             xycoords=("data", "axes fraction"),
-            xytext=(4, 2),
+            xytext=(-4, 2),
             textcoords="offset points",
+            ha="right",
             fontsize="x-small",
             color="0.3",
         )

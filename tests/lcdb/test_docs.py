@@ -28,10 +28,17 @@ def test_every_example_of_the_page_runs(page, least):
 
 def test_the_query_of_the_readme_runs(capsys, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
-    (query,) = BLOCK.findall((PAGE.parents[1] / "README.md").read_text("utf-8"))
+    query, _ = BLOCK.findall((PAGE.parents[1] / "README.md").read_text("utf-8"))
     exec(compile(query, "README.md", "exec"), {})
     first, *rest = capsys.readouterr().out.splitlines()
     assert first == "15 sizes, 200 repetitions"
     rows, rates = int(rest[0]), [float(word) for word in rest[1].split()]
     assert 5 <= rows <= 105
     assert all(0 <= rate <= 1 for rate in rates)
+
+
+def test_the_own_rows_of_the_readme_are_forecast(capsys, monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    _, own = BLOCK.findall((PAGE.parents[1] / "README.md").read_text("utf-8"))
+    exec(compile(own, "README.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == ["0.95 with a thousand rows"]
