@@ -268,6 +268,14 @@ def test_what_was_read_is_kept_in_a_folder(host, tmp_path):
         lcdb.open(host.url, cache=blocked)
 
 
+def test_the_class_takes_what_the_function_takes(host, tmp_path):
+    options = {"headers": {"X-Asked-By": "a test"}}
+    with lcdb.Database(host.url, cache=tmp_path, storage_options=options) as db:
+        assert db.curve(*CURVE).isel(n=-1).shape == (200,)
+        assert all(headers["X-Asked-By"] == "a test" for headers in host.headers)
+    assert any(path.is_file() for path in tmp_path.rglob("*"))
+
+
 # -- commands --------------------------------------------------------------------------------------
 
 
