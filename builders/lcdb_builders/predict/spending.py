@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol
 
@@ -206,10 +206,10 @@ def _shared(
         if spending.pieces.left or running:
             ended = "budget"
     except BaseException:
-        _stop(executor, processes)
+        _stop(executor, processes, running)
         raise
     if running:
-        _stop(executor, processes)
+        _stop(executor, processes, running)
     else:
         executor.shutdown()
     return ended
@@ -219,12 +219,15 @@ def _patience(deadline: float | None) -> float | None:
     return None if deadline is None else max(0.0, deadline - time.monotonic()) + _GRACE
 
 
-def _stop(executor: Any, processes: bool) -> None:
-    """End workers: processes at once, threads after the pieces that they have begun."""
-    if processes:
-        executor.shutdown(wait=True, kill_workers=True)
-    else:
+def _stop(executor: Any, processes: bool, running: Iterable[Future]) -> None:
+    """End workers after the pieces that they have begun; processes that take longer are killed."""
+    if not processes:
         executor.shutdown(wait=True, cancel_futures=True)
+        return
+    # Killed while a result is on its way, their executor would complain of it from a thread.
+    begun = [future for future in running if not future.cancel()]
+    unfinished = wait(begun, _GRACE).not_done
+    executor.shutdown(wait=True, kill_workers=bool(unfinished))
 
 
 def _timed(work: Work) -> Callable[[Piece], tuple[Computed, float]]:
