@@ -18,9 +18,7 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.streams import StreamKey, stream_key
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.learners.base import Learner
-from lcdb_builders.reference.base import ScoringClassifier
 from lcdb_builders.reference.metrics import CellScores, cell_scores
-from lcdb_builders.reference.onevsrest import OneVsRest, log_sigmoid
 
 __all__ = [
     "Answers",
@@ -232,6 +230,10 @@ def answer_cell(
 
 def _scored(learner: Learner, estimator: Any, X: np.ndarray, y: np.ndarray, count: int) -> Answers:
     """Return answers with log scores or probabilities, by class code."""
+    # With scikit-learn, which takes a second: workers that have kernels never get here.
+    from lcdb_builders.reference.base import ScoringClassifier
+    from lcdb_builders.reference.onevsrest import OneVsRest, log_sigmoid
+
     classes = estimator.classes_
     by_scores = hasattr(estimator, "log_scores")
     decisions = estimator.decisions(X) if isinstance(estimator, OneVsRest) else None
