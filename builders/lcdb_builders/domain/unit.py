@@ -53,7 +53,7 @@ class Unit:
     implementation
         What computes it, such as ``"reference-1"``: other numbers in the last bits, another key.
     sampling, split, tuning
-        Labels of SPEC's dims.
+        Labels along the cube's dims.
     tuning_rule
         Canonical JSON of parameter, grid and tie rule; empty where `tuning` is ``"default"``.
     sizes

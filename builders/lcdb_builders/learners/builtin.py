@@ -20,7 +20,7 @@ __all__ = ["COUNTS", "REFERENCE", "WEIGHTS", "BuiltinLearner"]
 
 REFERENCE = "reference-2"
 
-# The two grids of SPEC: penalties, shrinkage and C; neighbours, rows per leaf, trees and stumps.
+# The two grids: penalties, shrinkage and C; neighbours, rows per leaf, trees and stumps.
 WEIGHTS = tuple(float(value) for value in np.logspace(-8, -1, 20))
 COUNTS = tuple(int(value) for value in np.unique(np.round(np.linspace(1, 100, 20))))
 
