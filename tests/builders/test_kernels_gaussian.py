@@ -16,7 +16,7 @@ KINDS = {"NMC": gaussian.NMC, "LDC": gaussian.LDC, "QDC": gaussian.QDC}
 
 
 def tolerance(parameter):
-    """The contract's, down to the default ridge; below it the reference is 2e-8 off exact arithmetic."""
+    """As for the default ridge; below it the reference is 2e-8 off exact arithmetic."""
     return 1e-7 if 0 < parameter < 1e-6 else 1e-9
 
 

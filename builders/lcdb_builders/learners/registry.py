@@ -39,7 +39,7 @@ _FAMILIES = {
 
 
 def _installed() -> dict[str, EntryPoint]:
-    """Return what other packages register; the built-in names stay what the contract says they are."""
+    """Return what other packages register; the built-in names stay what they are."""
     found = {point.name: point for point in entry_points(group=GROUP)}
     return {name: point for name, point in sorted(found.items()) if name not in _FAMILIES}
 
