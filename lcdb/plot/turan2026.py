@@ -214,9 +214,6 @@ FIGURES: dict[str, Figure] = {
     "profile": Figure("performance profiles over (dataset, n), by gap", None, _profiles),
 }
 
-# Whatever dataset is asked for, these show all.
-_OF_ALL = ("map", "views")
-
 
 def draw(db: Database, name: str, *, dataset: Key | None = None, metric: str = "accuracy") -> Axes:
     """Draw a figure of the paper.
@@ -246,8 +243,5 @@ def draw(db: Database, name: str, *, dataset: Key | None = None, metric: str = "
     figure = FIGURES[name]
     if dataset is not None:
         db.resolve(dataset)
-        if name in _OF_ALL:
-            msg = f"figure {name!r} is of all datasets; leave the dataset out"
-            raise LabelError(msg)
     key = figure.dataset if dataset is None else dataset
     return figure.draw(db, "" if key is None else key, metric)

@@ -45,6 +45,8 @@ def unit_of(learner, snapshot, sampling="random", split="fixed", params=None, ru
 class Spy:
     """A learner whose estimator remembers the rows that it was fitted to and asked about."""
 
+    foreign = False
+
     def __init__(self, learner):
         self.name, self.ranking = learner.name, learner.ranking
         self.learner = learner

@@ -36,7 +36,13 @@ def assert_whole(root: Path, sha256: str) -> None:
     # The next build, if there is one, has nothing to do but to sweep.
     assert build(root) == {"new": 0, "duplicate": 0}
     left = [p.name for p in root.rglob("*") if p.is_file()]
-    assert sorted(set(left)) == ["layout.json", "toy.json", "toy.nc"]
+    assert sorted(set(left)) == [
+        "index.json",
+        "layout.json",
+        "toy.json",
+        "toy.nc",
+        "toy.nc.index.json",
+    ]
 
 
 def test_killed_builders_end_in_the_undisturbed_cube(tmp_path, undisturbed):

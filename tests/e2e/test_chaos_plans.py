@@ -120,7 +120,9 @@ def test_kills_and_stops_lose_nothing_and_leave_nothing(undisturbed, monkeypatch
             assert believed(root, SNAPSHOT.id, fresh=True).sha256 == undisturbed
             assert verify(root).intact
             names = {path.name for path in root.rglob("*") if path.is_file()}
-            assert names == {"layout.json", "toy.json", "toy.nc"}
+            assert names == {
+                *("index.json", "layout.json", "toy.json", "toy.nc", "toy.nc.index.json")
+            }
             directories += 1
             print(f"{directories} directories, {len(left)} events left", flush=True)
     assert directories >= 1

@@ -10,7 +10,6 @@ from lcdb.cli import main
     [
         (["--figure", "3b", "--dataset", "iris", "--out", "x.foo"], "x.foo could not be written"),
         (["--figure", "map", "--dataset", "99"], "99"),
-        (["--figure", "map", "--dataset", "61"], "is of all datasets"),
     ],
 )
 def test_wrong_use_is_exit_code_one(database_folder, tmp_path, monkeypatch, capsys, options, said):

@@ -38,8 +38,10 @@ OF_LEARNERS = {
 OVER_DATASETS = {"aggregate", "forecast_benchmark", "forecast_calibration", "profile", "tidy"}
 #: Those that need more sizes than there are here: their own tests give them dicts.
 OF_MANY_SIZES = {"forecast", "rows_needed"}
-#: Those that take no scores: choices of tuned curves, and what others published.
+#: Those that take no scores: a database, choices of tuned curves, and what others published.
 OTHERS = {
+    "bias_variance",
+    "hardness",
     "in_words",
     "choice_shares",
     "chosen_values",

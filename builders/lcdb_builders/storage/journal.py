@@ -90,7 +90,7 @@ class Journal(Blocks):
         for name in ("blocks", "cubes", "manifest", "snapshots"):
             disk.make_folder(self.root / name)
             disk.sweep(self.root / name)
-        for folder in self.folders():
+        for folder in (self.root, *self.folders()):
             disk.sweep(folder)
         for dataset, wanted in by_dataset.items():
             built = self.built(dataset, self._restored(dataset))
