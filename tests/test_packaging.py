@@ -149,7 +149,7 @@ def test_the_help_marks_commands_that_need_more(core, tmp_path):
     said = run(core, "-m", "lcdb.cli", "--help", cwd=tmp_path).stdout
     marked = dict(re.findall(r"^  (\w+) .*\[(\w+)\]$", said, re.M))
     assert marked == {
-        **dict.fromkeys(["bench", "build", "compile", "plan", "replay"], "build"),
+        **dict.fromkeys(["bench", "build", "compile", "curve", "plan", "replay"], "build"),
         "plot": "plot",
     }
     assert "pip install 'lcdb-plusplus[build,plot]'" in said
