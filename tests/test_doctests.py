@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import sys
 from importlib import import_module
 
 import pytest
@@ -19,6 +20,8 @@ def test_examples(name):
     said: list[str] = []
     for test in FINDER.find(module, name):
         runner.run(test, out=said.append)
+    if "matplotlib.pyplot" in sys.modules:  # it warns when figures pile up
+        sys.modules["matplotlib.pyplot"].close("all")
     assert runner.failures == 0, "".join(said)
 
 

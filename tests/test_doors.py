@@ -179,7 +179,6 @@ def test_what_is_only_called_is_listed_and_fails_the_run(project):
         "toy.Bell": "tone",
         "toy.Bell.ring": "never called",
         "toy.shout": "mark, times",
-        "lcdb --version": "never called",
         "lcdb greet": "TEXT, --times, --loud",
     }
     assert "2 passed" in said

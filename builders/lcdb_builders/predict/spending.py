@@ -7,7 +7,6 @@ Ctrl-C are obeyed soon.
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import time
@@ -249,10 +248,10 @@ def _processes(work: Work, workers: int) -> Executor:
     """Return processes that have the work; classes of a notebook travel with it."""
     from joblib.externals.loky import ProcessPoolExecutor
 
-    # joblib starts Python with -m and -c, which would import from the current folder; what the
-    # user's own process may import is handed on to the workers.
-    os.environ.setdefault("PYTHONSAFEPATH", "1")
-    return ProcessPoolExecutor(workers, initializer=_begin, initargs=(work,))
+    # joblib starts Python with -m, which would import from the current folder; what the user's own
+    # process may import is handed on to the workers.
+    safe = {"PYTHONSAFEPATH": "1"}
+    return ProcessPoolExecutor(workers, initializer=_begin, initargs=(work,), env=safe)
 
 
 def _begin(work: Work) -> None:
