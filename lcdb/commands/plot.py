@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from lcdb.errors import ArgumentError, StorageError
-from lcdb.schema import METRICS
+from lcdb.schema import METRICS, UNIT_DIMS
 
 __all__ = ["configure", "run"]
 
@@ -18,7 +19,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--figure", required=True, metavar="NAME",
         help="1a, 2a, 2b, 2c, 2d, 3a, 3b, D5 of Turan, Loog and Tax 2026; map (non-Gaussian share "
         "by learner and dataset), repetitions (against R), views (honest, duplicate seeds, pool), "
-        "ranks (moves by the 5 %% quantile), icdf (with bands), profile",
+        "ranks (moves by the 5 %% quantile), icdf (with bands), profile; curves (a panel for each "
+        "learner), means, shape, aggregate (over datasets); of two learners differences, crossing, "
+        "power",
     )  # fmt: skip
     parser.add_argument(
         "--paper", choices=["turan2026", "jordan2018"], default="turan2026",
@@ -26,8 +29,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--dataset", metavar="ID", help="another dataset than the paper's")
     parser.add_argument("--metric", default="accuracy", metavar="NAME", help=", ".join(METRICS))
+    for name in UNIT_DIMS:
+        parser.add_argument(
+            f"--{name}", type=_labels, metavar="NAME,...",
+            help="instead of the figure's own; of several there are lines or panels",
+        )  # fmt: skip
+    parser.add_argument(
+        "--log", action=argparse.BooleanOptionalAction, default=None,
+        help="whether the axis of sizes is logarithmic",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="FILE", help="figure-NAME.svg unless given")
     parser.add_argument("--dpi", type=int, default=200, help="of a PNG")
+
+
+def _labels(text: str) -> list[str]:
+    return [label for label in text.split(",") if label]
+
+
+def _refuse(asked: Mapping[str, object]) -> None:
+    """Raise ArgumentError for options that experiments have no use for."""
+    names = [f"--{name}" for name, value in asked.items() if value is not None]
+    if names:
+        msg = f"{', '.join(names)}: the figures of jordan2018 are of experiments, without curves"
+        raise ArgumentError(msg)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -45,11 +69,12 @@ def run(arguments: argparse.Namespace) -> None:
 
     out = arguments.out or Path(f"figure-{arguments.figure}.svg")
     with open_database(arguments.database) as db:
+        asked = {name: getattr(arguments, name) for name in (*UNIT_DIMS, "dataset", "log")}
         if arguments.paper == "jordan2018":
+            _refuse(asked)
             draw_experiment(db, arguments.figure)
         else:
-            metric, dataset = arguments.metric, arguments.dataset
-            draw(db, arguments.figure, dataset=dataset, metric=metric)
+            draw(db, arguments.figure, metric=arguments.metric, **asked)
     try:
         plt.savefig(out, dpi=arguments.dpi)
     except ValueError as error:  # of another suffix than there are

@@ -7,6 +7,7 @@ from lcdb.plot.beyond import by_repetitions, decomposition, rank_map
 from lcdb.plot.choices import choices
 from lcdb.plot.comparing import aggregates, crossings, differences, powers, shapes
 from lcdb.plot.distributions import distributions
+from lcdb.plot.drawing import FIGURES, draw
 from lcdb.plot.figures import (
     inverse_cdf,
     profile,
@@ -16,9 +17,9 @@ from lcdb.plot.figures import (
 from lcdb.plot.forecasts import forecast
 from lcdb.plot.jordan2018 import EXPERIMENT_FIGURES, draw_experiment
 from lcdb.plot.lifetimes import learning_curves, lifetime_returns
+from lcdb.plot.multiples import small_multiples
 from lcdb.plot.shares import non_gaussian_panels, non_gaussian_share
 from lcdb.plot.style import colour_of
-from lcdb.plot.turan2026 import FIGURES, draw
 
 __all__ = [
     "EXPERIMENT_FIGURES",
@@ -45,4 +46,5 @@ __all__ = [
     "rank_map",
     "rejection_map",
     "shapes",
+    "small_multiples",
 ]

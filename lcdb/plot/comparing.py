@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from lcdb.errors import LabelError
+from lcdb.plot.sizes import size_axis
 from lcdb.plot.style import colour_of, context, metric_label, new_axes
 
 if TYPE_CHECKING:
@@ -28,41 +29,31 @@ def _one_pair(result: xr.Dataset, dim: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _title(ax: Axes, result: xr.Dataset) -> None:
+def _title(ax: Axes, result: xr.Dataset, note: str = "") -> None:
     labels = [result.attrs.get("dataset_name"), *(
         str(result.coords[dim].item())
         for dim in ("sampling", "split", "tuning")
         if dim in result.coords and not result[dim].dims
     )]  # fmt: skip
-    text = " · ".join(filter(None, map(str, filter(None, labels))))
+    text = " · ".join(filter(None, map(str, [*filter(None, labels), note])))
     if text:
         ax.set_title(text, fontsize="small", loc="left")
 
 
-def _size_axis(ax: Axes, sizes: np.ndarray) -> None:
-    """Label the axis of training sizes: logarithmic where they span more than a decade."""
-    ax.set_xlabel("training rows n")
-    if len(sizes) > 2 and sizes[-1] > 10 * max(sizes[0], 1):
-        ax.set_xscale("log")
-        ax.xaxis.set_major_formatter("{x:g}")
-
-
 def _difference_axes(
-    ax: Axes | None, result: xr.Dataset, names: tuple[str, str], values: str
+    ax: Axes | None, result: xr.Dataset, names: tuple[str, str], values: str, log: bool | None
 ) -> Axes:
     ax = new_axes(ax)
     metric = metric_label(result.attrs.get("metric"))
     ax.axhline(0.0, color="0.4", linewidth=0.8)
-    _size_axis(ax, result["n"].values[result[values].notnull().values])
+    size_axis(ax, result["n"].values[result[values].notnull().values], log)
     ax.set_ylabel(f"{metric}: {names[0]} - {names[1]}")
     upper = names[0] if result.attrs["direction"] == "maximize" else names[1]
-    ax.annotate(f"↑ {upper} better", (0.99, 0.98), xycoords="axes fraction", ha="right", va="top",
-                fontsize="small", color="0.3")  # fmt: skip
-    _title(ax, result)
+    _title(ax, result, f"above 0: {upper} better")
     return ax
 
 
-def differences(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+def differences(result: xr.Dataset, ax: Axes | None = None, log: bool | None = None) -> Axes:
     """Draw differences of mean and quantiles along n, with the interval of each.
 
     Parameters
@@ -71,6 +62,8 @@ def differences(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         Of `lcdb.analysis.compare`, of one pair. Intervals hold for one size each.
     ax
         Where; new axes unless given.
+    log
+        Whether the axis of sizes is logarithmic; where sizes span more than a decade unless given.
 
     Examples
     --------
@@ -82,7 +75,7 @@ def differences(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     'accuracy: QDC - LDC'
     """
     names = _one_pair(result, "n")
-    ax = _difference_axes(ax, result, names, "mean_difference")
+    ax = _difference_axes(ax, result, names, "mean_difference", log)
     there = result["mean_difference"].notnull().values
     n = result["n"].values[there]
     part = result.isel(n=there)
@@ -108,7 +101,7 @@ def differences(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def crossings(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+def crossings(result: xr.Dataset, ax: Axes | None = None, log: bool | None = None) -> Axes:
     """Draw the difference of two learners along n, its band, and where the order is open.
 
     Parameters
@@ -117,6 +110,8 @@ def crossings(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         Of `lcdb.analysis.crossing`, of one pair.
     ax
         Where; new axes unless given.
+    log
+        Whether the axis of sizes is logarithmic; where sizes span more than a decade unless given.
 
     Examples
     --------
@@ -125,10 +120,10 @@ def crossings(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ...     curves = [db.curve("iris", name) for name in ("QDC", "LDC")]
     ...     result = lcdb.analysis.crossing(*curves, resamples=50)
     >>> crossings(result).get_xlabel()
-    'training rows n'
+    'training set size n'
     """
     names = _one_pair(result, "n")
-    ax = _difference_axes(ax, result, names, "difference")
+    ax = _difference_axes(ax, result, names, "difference", log)
     part = result.isel(n=result["difference"].notnull().values)
     n, order = part["n"].values, part["order"].values
     ax.fill_between(n, part["low"], part["high"], color="0.85", lw=0)
@@ -152,7 +147,12 @@ def crossings(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def shapes(scores: xr.DataArray, result: xr.Dataset, ax: Axes | None = None) -> Axes:
+def shapes(
+    scores: xr.DataArray,
+    result: xr.Dataset,
+    ax: Axes | None = None,
+    log: bool | None = None,
+) -> Axes:
     """Draw a curve's mean, and mark where it rises and where it bends the wrong way.
 
     Parameters
@@ -163,6 +163,8 @@ def shapes(scores: xr.DataArray, result: xr.Dataset, ax: Axes | None = None) -> 
         What `lcdb.analysis.shape` says of it.
     ax
         Where; new axes unless given.
+    log
+        Whether the axis of sizes is logarithmic; where sizes span more than a decade unless given.
 
     Examples
     --------
@@ -200,14 +202,14 @@ def shapes(scores: xr.DataArray, result: xr.Dataset, ax: Axes | None = None) -> 
         ax.plot(ends, values, "s", color="#0072B2", ms=4, label="not convex")
         chord = np.interp(middle, ends, values)
         ax.plot([middle, middle], [chord, float(mean.sel(n=middle))], color="#0072B2", lw=2)
-    _size_axis(ax, n)
+    size_axis(ax, n, log)
     ax.set_ylabel(metric_label(scores.name))
     ax.set_title(context(scores), fontsize="small", loc="left")
     ax.legend(frameon=False, fontsize="small")
     return ax
 
 
-def powers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
+def powers(result: xr.Dataset, ax: Axes | None = None, log: bool | None = None) -> Axes:
     """Draw how often studies of a number of repetitions find a difference.
 
     Parameters
@@ -216,6 +218,8 @@ def powers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
         Of `lcdb.analysis.power`: of one pair, at one size or along n.
     ax
         Where; new axes unless given.
+    log
+        Whether the axis of sizes is logarithmic; where sizes span more than a decade unless given.
 
     Examples
     --------
@@ -224,7 +228,7 @@ def powers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
     ...     curves = [db.curve("iris", name).sel(n=[10, 20]) for name in ("QDC", "LDC")]
     ...     result = lcdb.analysis.power(*curves, studies=50)
     >>> powers(result).get_xlabel()
-    'training rows n'
+    'training set size n'
     """
     names = _one_pair(result, "repetitions")
     ax = new_axes(ax)
@@ -238,7 +242,7 @@ def powers(result: xr.Dataset, ax: Axes | None = None) -> Axes:
             ax.plot(part["n"], 100 * one["power"], marker=".", color=str(greys[i]), label=label)
         worst = 100 * part["wrong_sign"].max("repetitions")
         ax.plot(part["n"], worst, color="#D55E00", ls="--", label="wrong sign, at most")
-        _size_axis(ax, part["n"].values)
+        size_axis(ax, part["n"].values, log)
     else:
         numbers = result["repetitions"].values
         ax.plot(numbers, 100 * result["power"], marker="o", color="0.2", label="right sign")

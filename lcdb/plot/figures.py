@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from lcdb import analysis, stats
-from lcdb.analysis.apply import REPETITION, need_dims
+from lcdb import stats
+from lcdb.plot.curves import Curves, Fan, draw_curve
+from lcdb.plot.sizes import size_axis
 from lcdb.plot.style import (
     caption,
     colour_of,
@@ -33,27 +34,32 @@ __all__ = [
 
 
 def quantile_curves(
-    scores: xr.DataArray,
+    scores: xr.DataArray | xr.Dataset,
     quantiles: Sequence[float] = (0.05, 0.95),
     width: float | None = 2.0,
     ax: Axes | None = None,
+    log: bool = False,
 ) -> Axes:
     """Draw mean, mean ± width·sd as a band, and quantiles, against n.
 
     Where quantiles leave the band, the distribution is not the normal one that the band suggests.
     Up to two quantiles are dotted lines; more are a fan of shades, each from a quantile to the one
-    that lies as far from the other end, and the band is two dashed lines then.
+    that lies as far from the other end, and the band is two dashed lines then. The band is cut off
+    where scores cannot lie.
 
     Parameters
     ----------
     scores
-        Dims ``n`` and ``repetition``, and ``learner`` for several at once.
+        Dims ``n`` and ``repetition``, and ``learner`` for several at once; or one metric of a
+        summary, ``db[61].sel(metric=...)``.
     quantiles
         Probabilities, any number of them.
     width
         Of the band, in standard deviations; None for no band.
     ax
         Where; new axes unless given.
+    log
+        Whether the axis of sizes is logarithmic.
 
     Examples
     --------
@@ -63,65 +69,19 @@ def quantile_curves(
     >>> ax.get_xlabel()
     'training set size n'
     """
-    need_dims(scores, "n", REPETITION)
+    curves = Curves.of(scores, quantiles)
     ax = new_axes(ax)
-    ends = []
-    probabilities = sorted(map(float, quantiles))
-    pairs, alone = _fan(probabilities) if len(probabilities) > 2 else ([], probabilities)
-    for name, part in each(scores.dropna("n", how="all"), "learner"):
-        found = analysis.summary(part, probabilities).compute()
-        n, mean = found["n"].values, found["mean"].values
-        colour = colour_of(name)
-        ax.plot(n, mean, color=colour, linewidth=1.6, label=name)
-        for low, high in pairs:
-            below, above = (found["quantile"].sel(q=q).values for q in (low, high))
-            ax.fill_between(n, below, above, color=colour, alpha=0.16, linewidth=0)
-        for q in alone:
-            ax.plot(n, found["quantile"].sel(q=q), color=colour, linewidth=1.0, linestyle=":")
-        if width is not None:
-            _sd_band(ax, n, mean, width * found["sd"].values, colour, lines=bool(pairs))
-        there = np.flatnonzero(np.isfinite(mean))
-        if there.size:
-            ends.append((name, n[there[-1]], mean[there[-1]]))
-    ax.set(xlabel="training set size n", ylabel=metric_label(scores.name))
-    ax.set_xlim(scores["n"].values[0], scores["n"].values[-1])
+    fan = Fan.of(quantiles)
+    ends, cut = [], False
+    for name in curves.names:
+        n, mean, cut_here = draw_curve(ax, curves, name, fan, width)
+        ends.append((name, n[-1], mean[-1]))
+        cut |= cut_here
+    size_axis(ax, curves.sizes, log=log)
+    ax.set_ylabel(metric_label(curves.metric))
     label_ends(ax, ends)
-    caption(ax, context(scores), *_key_to_quantiles(pairs, alone, width))
+    caption(ax, context(scores), *fan.key(width, cut))
     return ax
-
-
-def _fan(probabilities: list[float]) -> tuple[list[tuple[float, float]], list[float]]:
-    """Return pairs of probabilities from the outside in, and the one in the middle, if any."""
-    half = len(probabilities) // 2
-    pairs = [(probabilities[i], probabilities[-1 - i]) for i in range(half)]
-    return pairs, probabilities[half : len(probabilities) - half]
-
-
-def _sd_band(
-    ax: Axes, n: np.ndarray, mean: np.ndarray, half: np.ndarray, colour: str, *, lines: bool
-) -> None:
-    """Draw mean ± half as a shade, or as two dashed lines."""
-    if lines:
-        for edge in (mean - half, mean + half):
-            ax.plot(n, edge, color=colour, linewidth=0.8, linestyle="--")
-    else:
-        ax.fill_between(n, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
-
-
-def _key_to_quantiles(
-    pairs: list[tuple[float, float]], alone: list[float], width: float | None
-) -> list[str]:
-    """Return what the lines and shades of `quantile_curves` are, in lines that fit."""
-    parts = ["line: mean"]
-    if width is not None:
-        parts.append(f"{'dashed' if pairs else 'band'}: ± {width:g} sd")
-    if pairs:
-        parts.append("shades: " + ", ".join(f"{100 * a:g}–{100 * b:g} %" for a, b in pairs))
-    if alone:
-        plural = "s" if len(alone) > 1 else ""
-        names = " and ".join(f"{100 * q:g} %" for q in alone)
-        parts.append(f"dotted: {names} quantile{plural}")
-    return ["; ".join(parts[:2]), "; ".join(parts[2:])] if pairs else ["; ".join(parts)]
 
 
 def rejection_map(shares: xr.DataArray, ax: Axes | None = None) -> Axes:

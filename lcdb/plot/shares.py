@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from lcdb import analysis
+from lcdb.errors import LabelError
 from lcdb.plot.style import (
     caption,
     colour_of,
@@ -149,6 +150,9 @@ def non_gaussian_panels(
     import matplotlib.pyplot as plt
 
     named = _named(scores)
+    if len(named) > len(_STYLES):
+        msg = f"{len(named)} lines in a panel: {', '.join(named)}; expected at most {len(_STYLES)}"
+        raise LabelError(msg)
     shares = {name: _shares(one, bins) for name, one in named.items()}
     learners = list(dict.fromkeys(learner for one in shares.values() for learner in one))
     level = {
@@ -173,11 +177,10 @@ def non_gaussian_panels(
     panels[0].set(xlim=(0, 1), ylim=(0, 104))
     figure.supxlabel("n / largest n", fontsize="medium")
     figure.supylabel("non-Gaussian cells (%)", fontsize="medium")
-    first = next(iter(named.values()))
-    metrics = ", ".join(
+    lines = ", ".join(
         f"{metric_label(name)} {_WORDS[style]}" for name, style in zip(named, _STYLES, strict=False)
     )
-    what = context(first) if len(named) == 1 else f"{_without_metric(first)} · {metrics}"
+    what = " · ".join([*_common(named), *([lines] if len(named) > 1 else [])])
     note = "hatched: constant cells, counted as Gaussian; thin line: 5 %"
     figure.suptitle(f"{what}\n{note}", fontsize="small", x=0.01, ha="left")
     return panels[: len(learners)]
@@ -193,9 +196,10 @@ def _named(scores: Selection | Mapping[str, Selection]) -> dict[str, Selection]:
     return {"": scores}  # type: ignore[dict-item]
 
 
-def _without_metric(scores: Selection) -> str:
-    array = next(iter(scores.values())) if isinstance(scores, Mapping) else scores
-    return context(scores).removesuffix(metric_label(array.name)).rstrip(" ·")
+def _common(named: Mapping[str, Selection]) -> list[str]:
+    """Return what all lines are of."""
+    first, *others = (context(one).split(" · ") for one in named.values())
+    return [part for part in first if all(part in other for other in others)]
 
 
 def _panel(ax: Axes, learner: str, shares: Mapping[str, _Shares | None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,7 +169,7 @@ def spread_out(places: np.ndarray, gap: float, low: float, high: float) -> np.nd
     return found
 
 
-def context(scores: xr.DataArray | Mapping[Any, xr.DataArray]) -> str:
+def context(scores: Any) -> str:
     """Return what a figure is of: dataset, sampling, split, tuning and metric, where there is one.
 
     Examples
@@ -179,7 +179,8 @@ def context(scores: xr.DataArray | Mapping[Any, xr.DataArray]) -> str:
     ...     context(db.curve("iris", "LDC", metric="brier"))
     'iris · additive · fixed · Brier score'
     """
-    arrays = list(scores.values()) if isinstance(scores, Mapping) else [scores]
+    is_one = isinstance(scores, xr.DataArray | xr.Dataset)
+    arrays = [scores] if is_one else list(scores.values())
     if not arrays:
         return ""
     names = list(dict.fromkeys(_dataset_of(array) for array in arrays))
@@ -189,11 +190,19 @@ def context(scores: xr.DataArray | Mapping[Any, xr.DataArray]) -> str:
         labels = arrays[0].coords[dim].values.ravel() if dim in arrays[0].coords else []
         text = " and ".join(map(str, labels))
         parts.append("" if dim == "tuning" and text == "default" else text)
-    parts.append(metric_label(arrays[0].name) if arrays[0].name in METRICS else "")
+    metric = _metric_of(arrays[0])
+    parts.append(metric_label(metric) if metric in METRICS else "")
     return " · ".join(filter(None, parts))
 
 
-def _dataset_of(array: xr.DataArray) -> str:
+def _metric_of(array: xr.DataArray | xr.Dataset) -> str:
+    if isinstance(array, xr.DataArray):
+        return str(array.name)
+    chosen = array.coords.get("metric", None)
+    return str(chosen.item()) if chosen is not None and not chosen.dims else ""
+
+
+def _dataset_of(array: xr.DataArray | xr.Dataset) -> str:
     if "dataset_name" in array.attrs:
         return str(array.attrs["dataset_name"])
     return str(array.coords["dataset"].item()) if "dataset" in array.coords else ""

@@ -1,0 +1,201 @@
+"""What a figure is drawn of: a part of a database, its labels those of the figure or as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from lcdb.errors import ArgumentError, LabelError, NotBuiltError
+from lcdb.schema import UNIT_DIMS
+from lcdb.selection import Labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from lcdb.database import Database, Key
+
+__all__ = ["Choice", "Figure", "near_100"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A part of a database: one dataset or all, one metric, some labels, and how n is drawn."""
+
+    db: Database
+    dataset: Key | None
+    metric: str
+    labels: Mapping[str, Labels]
+    log: bool | None = None
+    asked: frozenset[str] = frozenset()
+
+    def named(self, **labels: Labels) -> Choice:
+        """Return the same with other labels."""
+        return replace(self, labels={**self.labels, **labels})
+
+    def of(self, metric: str) -> Choice:
+        """Return the same of another metric."""
+        return replace(self, metric=metric)
+
+    def curves(self) -> dict[Key, xr.DataArray]:
+        """Return the arrays of all datasets that there are, or of the one that is asked for."""
+        return self.db.select(self.dataset, metric=self.metric, **self.labels)  # type: ignore[arg-type]
+
+    def one(self) -> xr.DataArray:
+        """Return the array of the one dataset."""
+        return next(iter(self.curves().values())).dropna("n", how="all")
+
+    @property
+    def learner(self) -> str:
+        """The one learner."""
+        return str(self.labels["learner"])
+
+    def preferring(self, *learners: str) -> Choice:
+        """Return the choice of these learners, or of the first there are, unless some are asked."""
+        if "learner" in self.asked:
+            return self
+        known = self.db.headers[self.db.resolve(self.dataset)].labels["learner"]
+        kept = learners if set(learners) <= set(known) else known[: len(learners)]
+        return self.named(learner=list(kept) if len(learners) > 1 else kept[0])
+
+    def pair(self) -> tuple[xr.DataArray, xr.DataArray]:
+        """Return the curves of two learners."""
+        labels = self.preferring("QDC", "LDC").labels["learner"]
+        if labels is None or isinstance(labels, str) or len(labels) != 2:
+            msg = f"learner is {labels!r}; the figure compares two: --learner QDC,LDC"
+            raise LabelError(msg)
+        curves = self.named(learner=labels).one()
+        return curves.sel(learner=labels[0]), curves.sel(learner=labels[1])
+
+    def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of a frame of curves that this is about."""
+        kept = frame["metric"] == self.metric
+        if self.dataset is not None:
+            kept &= frame["dataset"] == str(self.db.resolve(self.dataset))
+        for name, labels in self.labels.items():
+            if labels is not None:
+                kept &= frame[name].isin([labels] if isinstance(labels, str) else list(labels))
+        return frame[kept]
+
+    def some_rows(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the same, or raise where there are none."""
+        rows = self.rows(frame)
+        if rows.empty:
+            named = [
+                str(value) for value in (self.dataset, self.metric, *self.labels.values()) if value
+            ]
+            msg = f"{self.db.path} has no curves of {', '.join(named)}"
+            raise NotBuiltError(msg)
+        return rows
+
+    def over(self) -> str:
+        """Return what a mean over curves is over, in words."""
+        means = [name for name in UNIT_DIMS[1:] if not isinstance(self.labels[name], str)]
+        fixed = [str(self.labels[name]) for name in UNIT_DIMS[1:] if name not in means]
+        plural = [f"{name}s" for name in means]
+        text = " and ".join(filter(None, [", ".join(plural[:-1]), *plural[-1:]]))
+        return " · ".join([*fixed, *([f"mean over {text}"] if text else [])])
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: what it shows, of which dataset and labels, and how it is drawn.
+
+    Parameters
+    ----------
+    title
+        What it shows.
+    dataset
+        The one it is of unless another is asked for; None for all there are.
+    draw
+        Draws a choice on axes, or on new ones, and returns them.
+    labels
+        Those that it has unless others are asked for; None for all there are.
+    beside
+        Dims of which it shows several labels at once; of others there is a panel for each label.
+    sizes
+        Whether it has an axis of sizes, which may be logarithmic.
+    """
+
+    title: str
+    dataset: Key | None
+    draw: Callable[[Choice, Any], Axes]
+    labels: Mapping[str, Labels] = field(default_factory=dict)
+    beside: tuple[str, ...] = UNIT_DIMS
+    sizes: bool = False
+
+    def choice(
+        self, name: str, db: Database, dataset: Key | None, metric: str, log: bool | None,
+        asked: Mapping[str, Labels],
+    ) -> Choice:  # fmt: skip
+        """Return what it is drawn of."""
+        if log is not None and not self.sizes:
+            msg = f"figure {name} has no axis of sizes that could be logarithmic or not"
+            raise ArgumentError(msg)
+        given = {dim: _shortest(labels) for dim, labels in asked.items() if labels is not None}
+        labels = {**_there(db, {**_PLAIN, **self.labels}), **given}
+        if "learner" in self.beside and isinstance(labels["learner"], str):
+            labels["learner"] = [labels["learner"]]
+        key = self.dataset if dataset is None else dataset
+        if key is not None:
+            db.resolve(key)
+        return Choice(db, key, metric, labels, log, frozenset(given))
+
+    def drawn(self, choice: Choice) -> Axes:
+        """Draw it, in a panel for each combination of labels that do not go beside each other."""
+        several = {
+            dim: list(labels)
+            for dim, labels in choice.labels.items()
+            if dim not in self.beside and labels is not None and not isinstance(labels, str)
+        }
+        if not several:
+            return self.draw(choice, None)
+        return _in_panels(self, choice, several)
+
+
+_PLAIN: dict[str, Labels] = {
+    "learner": None, "sampling": "additive", "split": "fixed", "tuning": "default",
+}  # fmt: skip
+
+
+def _there(db: Database, labels: Mapping[str, Labels]) -> dict[str, Labels]:
+    """Return labels that nobody asked for: what no cube has is replaced by the first that is."""
+    chosen = dict(labels)
+    for dim in UNIT_DIMS[1:]:
+        known = [label for header in db.headers.values() for label in header.labels[dim]]
+        if isinstance(chosen[dim], str) and known and chosen[dim] not in known:
+            chosen[dim] = known[0]
+    return chosen
+
+
+def _shortest(labels: Labels) -> Labels:
+    """Return a lone label as text: its dim goes."""
+    if labels is None or isinstance(labels, str):
+        return labels
+    return labels[0] if len(labels) == 1 else list(labels)
+
+
+def _in_panels(figure: Figure, choice: Choice, several: Mapping[str, list[str]]) -> Axes:
+    from lcdb.plot.style import need_matplotlib
+
+    need_matplotlib()
+    import matplotlib.pyplot as plt
+
+    counts = [len(labels) for labels in several.values()]
+    rows, columns = (1, counts[0]) if len(counts) == 1 else (counts[0], int(np.prod(counts[1:])))
+    _, grid = plt.subplots(
+        rows, columns, figsize=(5.4 * columns, 3.6 * rows), layout="constrained", squeeze=False
+    )
+    for ax, place in zip(grid.ravel(), np.ndindex(*counts), strict=True):
+        labels = {dim: several[dim][i] for dim, i in zip(several, place, strict=True)}
+        figure.draw(choice.named(**labels), ax)
+    return grid[0, 0]
+
+
+def near_100(curves: xr.DataArray) -> xr.DataArray:
+    """Return the computed size nearest to n = 100."""
+    return curves.dropna("n", how="all").sel(n=100, method="nearest")
