@@ -43,7 +43,7 @@ class Choice:
 
     def curves(self) -> dict[Key, xr.DataArray]:
         """Return the arrays of all datasets that there are, or of the one that is asked for."""
-        return self.db.select(self.dataset, metric=self.metric, **self.labels)  # type: ignore[arg-type]
+        return self.db.select(self.dataset, metric=self.metric, **self.labels)
 
     def one(self) -> xr.DataArray:
         """Return the array of the one dataset."""

@@ -34,16 +34,16 @@ class Curves:
     def of(cls, scores: xr.DataArray | xr.Dataset, quantiles: Sequence[float]) -> Curves:
         """Return those of scores, or of one metric of a summary."""
         probabilities = sorted(map(float, quantiles))
-        if isinstance(scores, xr.Dataset) and is_summary(scores):
-            metric = scores["metric"].values
-            if metric.ndim:
-                msg = f"the summary has {metric.size} metrics; choose one: summary.sel(metric=...)"
-                raise LabelError(msg)
-            name, found = str(metric), analysis.summary(scores, probabilities)
-        else:
+        if isinstance(scores, xr.DataArray):
             need_dims(scores, "n", REPETITION)
             name = str(scores.name)
             found = analysis.summary(scores.dropna("n", how="all"), probabilities)
+        elif is_summary(scores) and not scores["metric"].dims:
+            name = str(scores["metric"].values)
+            found = analysis.summary(scores, probabilities)  # type: ignore[arg-type]
+        else:
+            msg = "there are several metrics; choose one: cube['auc'], or summary.sel(metric='auc')"
+            raise LabelError(msg)
         extra = [str(dim) for dim in found["mean"].dims if dim not in ("learner", "n")]
         if extra:
             msg = f"there are several labels of {', '.join(extra)}; expected one of each"
@@ -113,19 +113,19 @@ def draw_curve(
     part, colour = curves.by_name[name], colour_of(name)
     n, mean = part["n"].values, part["mean"].values
     ax.plot(n, mean, color=colour, linewidth=1.6, label=name)
-    for low, high in fan.pairs:
-        below, above = (part["quantile"].sel(q=q).values for q in (low, high))
+    for pair in fan.pairs:
+        below, above = (part["quantile"].sel(q=q).values for q in pair)
         ax.fill_between(n, below, above, color=colour, alpha=0.16, linewidth=0)
     for q in fan.alone:
         ax.plot(n, part["quantile"].sel(q=q), color=colour, linewidth=1.0, linestyle=":")
     if width is None:
         return n, mean, False
     half = width * part["sd"].values
-    edges = [np.clip(edge, *curves.limits) for edge in (mean - half, mean + half)]
+    low, high = (np.clip(edge, *curves.limits) for edge in (mean - half, mean + half))
     if fan.pairs:
-        for edge in edges:
+        for edge in (low, high):
             ax.plot(n, edge, color=colour, linewidth=0.8, linestyle="--")
     else:
-        ax.fill_between(n, *edges, color=colour, alpha=0.18, linewidth=0)
-    reach = np.abs(edges[1] - edges[0] - 2 * half)
+        ax.fill_between(n, low, high, color=colour, alpha=0.18, linewidth=0)
+    reach = np.abs(high - low - 2 * half)
     return n, mean, bool((reach > 1e-9).any())

@@ -63,7 +63,7 @@ def plain_log_axis(ax: Axes, low: float, high: float, most: int = FITTING) -> No
         if len(ticks) <= most:
             break
     if len(ticks) < 3 and low < high:  # within a decade: what a linear axis would have
-        ticks = MaxNLocator(5).tick_values(low, high)
+        ticks = np.asarray(MaxNLocator(5).tick_values(low, high))
         ticks = ticks[(ticks >= low) & (ticks <= high)]
     ax.set_xticks(ticks, [f"{tick:,.12g}" for tick in ticks])
     ax.minorticks_off()
