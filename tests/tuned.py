@@ -16,7 +16,7 @@ import numpy as np
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block, Unit, canonical_json
 from lcdb_builders.learners.base import Learner
-from lcdb_builders.reference.agreement import allowed, score_tolerance
+from lcdb_builders.reference.agreement import allowed
 from lcdb_builders.reference.cell import answer_cell, fit_cell, training_rows
 from lcdb_builders.reference.tuning import CHOSEN, ONE_CLASS_FIT, TIE, TuningRule, validation_rows
 
@@ -100,7 +100,7 @@ def _validated(learner, snapshot, unit, rule, n, r):
         params = {**unit.parameters, rule.parameter: value}
         estimator = fit_cell(learner, snapshot, unit, fit, n, r, params)
         answers = answer_cell(learner, estimator, snapshot, held)
-        slack = allowed(answers, score_tolerance(learner.name, params))
+        slack = allowed(answers, learner.score_tolerance(params))
         found.append((vars(answers.metrics), slack))
     return found
 
@@ -148,7 +148,7 @@ def _compare_scores(learner, snapshot, unit, rule, cell, n, r) -> None:
         for split, scores in cell.items():
             test = unit.with_split(split).draws(snapshot.rows).test(n, r)
             answers = answer_cell(learner, estimator, snapshot, test)
-            slack = allowed(answers, score_tolerance(learner.name, params))
+            slack = allowed(answers, learner.score_tolerance(params))
             for name in (name for name in chosen if chosen[name] == index):
                 ours, theirs = scores[name], float(vars(answers.metrics)[name])
                 where = f"{unit.label} {split} n={n} r={r} {name} at {index}"

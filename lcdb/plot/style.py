@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from lcdb.errors import MissingExtraError
-from lcdb.schema import LEARNERS, METRICS
+from lcdb.schema import LEARNER_ROWS, LEARNERS, METRICS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,19 +28,9 @@ __all__ = [
     "spread_out",
 ]
 
-# Ten colours that stay apart for colour-blind readers (Tol's muted scheme, and black), one for
-# each learner in every figure; line styles tell neighbours apart in grey print as well.
+# Each learner has one colour in every figure; line styles tell neighbours apart in grey as well.
 _COLOURS = {
-    "NMC": "#999933",
-    "LDC": "#332288",
-    "QDC": "#CC6677",
-    "NNC": "#117733",
-    "LREG": "#88CCEE",
-    "LSVC": "#44AA99",
-    "GSVC": "#882255",
-    "DT": "#DDCC77",
-    "RFOR": "#AA4499",
-    "ADAB": "#000000",
+    **{row.name: row.colour for row in LEARNER_ROWS.values()},
     # Those of the experiments, by what they have in common with the ten.
     "kNN": "#117733",
     "RF": "#AA4499",
@@ -92,9 +82,8 @@ def metric_label(name: object) -> str:
     >>> metric_label("cross_entropy"), metric_label("accuracy")
     ('cross-entropy (nats)', 'accuracy')
     """
-    known = {"auc": "AUC", "brier": "Brier score", "cross_entropy": "cross-entropy (nats)"}
     text = str(name) if name is not None else "score"
-    return known.get(text, text if text in METRICS else text.replace("_", " "))
+    return METRICS[text].label if text in METRICS else text.replace("_", " ")
 
 
 def need_matplotlib() -> None:

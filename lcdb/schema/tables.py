@@ -18,6 +18,7 @@ __all__ = [
     "DRAW_DIMS",
     "FORMAT_VERSION",
     "LEARNERS",
+    "LEARNER_ROWS",
     "METRICS",
     "SAMPLINGS",
     "SPLITS",
@@ -28,6 +29,7 @@ __all__ = [
     "UNIT_DIMS",
     "VARIABLES",
     "Attribute",
+    "LearnerRow",
     "Metric",
     "Table",
     "Variable",
@@ -41,7 +43,6 @@ CUBE_KIND = "curves"
 SUMMARY_KIND = "summary"
 
 DIMS = ("learner", "sampling", "split", "tuning", "n", "repetition")
-LEARNERS = ("NMC", "LDC", "QDC", "NNC", "LREG", "LSVC", "GSVC", "DT", "RFOR", "ADAB")
 SAMPLINGS = ("additive", "random", "bootstrap")
 SPLITS = ("fixed", "varying", "pool")
 TUNINGS = ("default", "tuned")
@@ -52,23 +53,61 @@ CHOICE_FLAGS = ("chosen", "tie", "one_class_validation", "one_class_fit")
 
 
 @dataclass(frozen=True)
+class LearnerRow:
+    """A built-in learner as readers know it; `family` is the builder's module that declares it.
+
+    Colours stay apart for colour-blind readers (Tol's muted scheme, and black).
+    """
+
+    name: str
+    family: str
+    colour: str
+
+
+LEARNER_ROWS: dict[str, LearnerRow] = {
+    row.name: row
+    for row in (
+        LearnerRow("NMC", "gaussian", "#999933"),
+        LearnerRow("LDC", "gaussian", "#332288"),
+        LearnerRow("QDC", "gaussian", "#CC6677"),
+        LearnerRow("NNC", "neighbours", "#117733"),
+        LearnerRow("LREG", "linear", "#88CCEE"),
+        LearnerRow("LSVC", "linear", "#44AA99"),
+        LearnerRow("GSVC", "svm", "#882255"),
+        LearnerRow("DT", "trees", "#DDCC77"),
+        LearnerRow("RFOR", "trees", "#AA4499"),
+        LearnerRow("ADAB", "trees", "#000000"),
+    )
+}
+LEARNERS: tuple[str, ...] = tuple(LEARNER_ROWS)
+
+
+@dataclass(frozen=True)
 class Metric:
-    """One of the four scores of a cell."""
+    """One of the four scores of a cell; `label` is what axes say."""
 
     name: str
     long_name: str
     direction: Literal["maximize", "minimize"]
     low: float
     high: float
+    label: str
 
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("accuracy", "share of correct labels", "maximize", 0.0, 1.0),
-        Metric("auc", "mean one-vs-rest area under the ROC curve", "maximize", 0.0, 1.0),
-        Metric("brier", "Brier score", "minimize", 0.0, 2.0),
-        Metric("cross_entropy", "mean negative log probability", "minimize", 0.0, 36.05),
+        Metric("accuracy", "share of correct labels", "maximize", 0.0, 1.0, "accuracy"),
+        Metric("auc", "mean one-vs-rest area under the ROC curve", "maximize", 0.0, 1.0, "AUC"),
+        Metric("brier", "Brier score", "minimize", 0.0, 2.0, "Brier score"),
+        Metric(
+            "cross_entropy",
+            "mean negative log probability",
+            "minimize",
+            0.0,
+            36.05,
+            "cross-entropy (nats)",
+        ),
     )
 }
 

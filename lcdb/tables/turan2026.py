@@ -60,7 +60,7 @@ class _Maker:
         self,
         name: str,
         metric: str,
-        printed: float | Sequence[float],
+        printed: float | Sequence[float | None],
         pick: Callable[[pd.DataFrame], pd.Series],
         prefix: str = "",
         by_dataset: bool = False,
@@ -108,10 +108,11 @@ def _table_1(make: _Maker) -> Table:
 
 def _table_2(make: _Maker) -> Table:
     printed = make.printed["table_2"]
+    others = sorted(set(make.frame["learner"]) - set(printed["accuracy"]))
     rows = [
         make.mean_row(learner, metric, pair, _having(learner=learner))
         for metric in ("accuracy", "auc")
-        for learner, pair in printed[metric].items()
+        for learner, pair in (printed[metric] | dict.fromkeys(others, (None, None))).items()
     ]
     title = "Table 2. Non-Gaussian cells (%) by learner"
     return Table("table_2", title, tuple(rows), note=_RIDGE, legend=LEGEND)

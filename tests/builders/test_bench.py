@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lcdb_builders.bench import run as runner
-from lcdb_builders.bench.baseline import VARIANTS, baseline_micros, lean_scores, usual_scores
+from lcdb_builders.bench.baseline import baseline_micros, lean_scores, usual_scores
 from lcdb_builders.bench.cases import EVERY_CASE, Effort, case_unit, plan_for, strata
 from lcdb_builders.bench.subjects import COMPARED, compared, generated, paper_subject
 from lcdb_builders.learners import registry
@@ -77,11 +77,12 @@ def test_real_data_where_they_are_at_hand(data_folder):
 @pytest.mark.parametrize("name", list(LEARNERS))
 def test_every_learner_has_a_baseline(name):
     plan, (iris,) = plan_for([name], "large"), compared(["iris"])
-    unit = case_unit(
-        plan, registry.get(name), iris.snapshot, ("random", "varying"), "default", EFFORT
-    )
-    for variant in VARIANTS.get(name, (name,)):
-        found = baseline_micros(variant, unit, iris.snapshot, EFFORT)
+    learner, case = registry.get(name), ("random", "varying")
+    unit = case_unit(plan, learner, iris.snapshot, case, "default", EFFORT)
+    baselines = learner.baselines(unit.parameters, iris.snapshot.X, 3)
+    assert next(iter(baselines)) == name
+    for variant in baselines:
+        found = baseline_micros(learner, variant, unit, iris.snapshot, EFFORT)
         assert 0 < found.lean < np.inf and 0 < found.usual < np.inf
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
-from lcdb_builders.bench.terms import CANDIDATES, fit, mean_terms
+from lcdb_builders.bench.terms import fit, mean_terms
 from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.domain.unit import DRAWS
-from lcdb_builders.planning.cost import KERNEL, TUNED, TUNED_TERMS, cell_seconds, term_values
+from lcdb_builders.learners import registry
+from lcdb_builders.planning.cost import cell_seconds, term_values
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.sources import expected
@@ -35,11 +37,12 @@ def cases_of(terms, samplings=("random", "bootstrap"), noise=0.0):
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_terms_are_found_again(learner):
-    some = CANDIDATES[learner][:3]
+    candidates = registry.get(learner).cost.candidates
+    some = candidates[:3]
     truth = dict(zip(("", *some), (2.0, 0.05, 0.003, 0.0004), strict=True))
-    found, worst = fit(cases_of(truth), ("", *CANDIDATES[learner]))
+    found, worst = fit(cases_of(truth), ("", *candidates))
     assert worst < 1.02
-    noisy, worst = fit(cases_of(truth, noise=0.1), ("", *CANDIDATES[learner]))
+    noisy, worst = fit(cases_of(truth, noise=0.1), ("", *candidates))
     assert worst < 1.5
     exact = cases_of(truth)
     for case in exact:
@@ -69,7 +72,19 @@ def test_every_learner_of_a_plan_has_a_cost_that_grows():
                 continue
             seconds = cell_seconds(unit, dataset)
             assert (seconds > 1e-9).all() and (seconds < 1e4).all(), unit.label
-            if unit.learner in KERNEL and unit.tuning == "default" and unit.split == "fixed":
+            if unit.tuning == "default" and unit.split == "fixed":
                 assert seconds[-1] >= 0.99 * seconds[0], unit.label
-    assert set(KERNEL) == set(LEARNERS) and set(TUNED) <= set(LEARNERS)
-    assert set(TUNED_TERMS) <= set(LEARNERS) - set(TUNED)
+
+
+def test_every_learner_declares_what_its_kernels_cost():
+    for name in LEARNERS:
+        cost = registry.get(name).cost
+        assert cost.additive and cost.fresh and cost.reference, name
+        assert (cost.tuned is None) != (cost.tuned_ratio is None), name
+
+
+def test_what_declares_no_cost_or_is_not_installed_has_one():
+    iris = expected()["61"]
+    unit = next(iter(units(load_plan("demo"), iris, plan_learners(load_plan("demo")))))
+    unknown = replace(unit, learner="NOBODY", implementation="kernel-1")
+    assert (cell_seconds(unknown, iris) > 1e-3).all()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +18,10 @@ from lcdb_builders.bench.cases import Effort, strata
 from lcdb_builders.domain.sampling import largest_size
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Unit
+from lcdb_builders.learners.base import Learner
 from lcdb_builders.threads import one_thread
 
-__all__ = ["VARIANTS", "Baseline", "baseline_micros", "lean_scores", "usual_scores"]
+__all__ = ["Baseline", "baseline_micros", "lean_scores", "usual_scores"]
 
 # Training sets that are tried until one can be fitted: some classes may be missing, or too few rows
 # for a covariance.
@@ -40,42 +40,6 @@ class Baseline:
 
     lean: float
     usual: float
-
-
-def _estimator(learner: str, params: Mapping[str, Any], classes: int, gamma: float) -> Any:
-    """Return the estimator of scikit-learn that is closest to a learner."""
-    from sklearn.discriminant_analysis import (
-        LinearDiscriminantAnalysis,
-        QuadraticDiscriminantAnalysis,
-    )
-    from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
-    from sklearn.svm import SVC, LinearSVC
-    from sklearn.tree import DecisionTreeClassifier
-
-    def one_vs_rest(estimator: Any) -> Any:
-        return OneVsRestClassifier(estimator) if classes > 2 else estimator
-
-    make: dict[str, Callable[[], Any]] = {
-        "NMC": lambda: NearestCentroid(),
-        "LDC": lambda: LinearDiscriminantAnalysis(),
-        "QDC": lambda: QuadraticDiscriminantAnalysis(reg_param=params["ridge"]),
-        "NNC": lambda: KNeighborsClassifier(params["neighbors"]),
-        "LREG": lambda: one_vs_rest(LogisticRegression(C=1 / params["ridge"])),
-        "LSVC": lambda: LinearSVC(C=params["C"], dual=False),
-        "GSVC": lambda: SVC(C=params["C"], gamma=gamma),
-        "GSVC one-vs-rest": lambda: one_vs_rest(SVC(C=params["C"], gamma=gamma)),
-        "DT": lambda: DecisionTreeClassifier(min_samples_leaf=params["min_samples_leaf"]),
-        "RFOR": lambda: RandomForestClassifier(params["trees"]),
-        "ADAB": lambda: AdaBoostClassifier(n_estimators=params["stumps"]),
-    }
-    return make[learner]()
-
-
-#: Other estimators of the same learner, which are timed beside the first.
-VARIANTS = {"GSVC": ("GSVC", "GSVC one-vs-rest")}
 
 
 def _probabilities(model: Any, X: np.ndarray) -> np.ndarray:
@@ -126,13 +90,15 @@ def usual_scores(y: np.ndarray, p: np.ndarray) -> tuple[float, float, float, flo
 
 
 @one_thread()
-def baseline_micros(learner: str, unit: Unit, snapshot: Snapshot, effort: Effort) -> Baseline:
+def baseline_micros(
+    learner: Learner, name: str, unit: Unit, snapshot: Snapshot, effort: Effort
+) -> Baseline:
     """Return microseconds of one core per cell, mean over training sizes.
 
     Parameters
     ----------
-    learner
-        A learner, or one of its `VARIANTS`.
+    learner, name
+        A learner, and which of its `baselines`.
     unit
         What is drawn, and the learner's parameters.
     snapshot
@@ -141,12 +107,11 @@ def baseline_micros(learner: str, unit: Unit, snapshot: Snapshot, effort: Effort
         At how many sizes.
     """
     found = []
-    gamma = 1 / (snapshot.features * float(snapshot.X.var()) or 1.0)
     sizes = strata(largest_size(snapshot.rows), effort.baseline_sizes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for n in sizes:
-            seconds = _cell_seconds(learner, unit, snapshot, n, gamma)
+            seconds = _cell_seconds(learner, name, unit, snapshot, n)
             if seconds is not None:
                 found.append(seconds)
     if not found:
@@ -156,7 +121,7 @@ def baseline_micros(learner: str, unit: Unit, snapshot: Snapshot, effort: Effort
 
 
 def _cell_seconds(
-    learner: str, unit: Unit, snapshot: Snapshot, n: int, gamma: float
+    learner: Learner, name: str, unit: Unit, snapshot: Snapshot, n: int
 ) -> tuple[float, float] | None:
     """Return seconds of a cell in the lean and in the usual way; None if it cannot be fitted."""
     draws = unit.draws(snapshot.rows)
@@ -167,7 +132,7 @@ def _cell_seconds(
         if len(np.unique(y)) < 2 or len(np.unique(yt)) < snapshot.classes:
             continue
         try:
-            model = _estimator(learner, unit.parameters, len(np.unique(y)), gamma)
+            model = learner.baselines(unit.parameters, snapshot.X, len(np.unique(y)))[name]
             start = time.process_time()
             model.fit(X, y)
             p = _probabilities(model, Xt)

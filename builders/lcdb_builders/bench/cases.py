@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from lcdb_builders.domain.sampling import largest_size
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Unit
+from lcdb_builders.learners import registry
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.planning.plan import Plan, load_plan
 from lcdb_builders.planning.units import units
 
-__all__ = ["CASES", "EVERY_CASE", "SETTINGS", "Effort", "case_unit", "plan_for", "strata"]
+__all__ = ["CASES", "EVERY_CASE", "Effort", "case_unit", "plan_for", "strata"]
 
 # Sampling and split of the comparison, and of all of a plan's curves.
 CASES = (
@@ -30,22 +30,6 @@ EVERY_CASE = tuple(
     for sampling in ("additive", "random", "bootstrap")
     for split in ("fixed", "varying")
 )
-# Parameters by name of the settings: what a plan has by default, and scikit-learn's larger forests
-# with fewer stumps.
-SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "default": {},
-    "large": {
-        "DT": {"min_samples_leaf": 1},
-        "RFOR": {"trees": 100},
-        "ADAB": {"stumps": 50},
-    },
-}
-# What shares work between neighbouring sizes of an additive curve, so that its cost is that of the
-# whole curve; trees are grown afresh for each size, and tuned cells of most others fitted afresh.
-CARRIED = {
-    "default": ("NMC", "LDC", "QDC", "NNC", "LREG", "LSVC", "GSVC"),
-    "tuned": ("NNC",),
-}
 
 
 @dataclass(frozen=True)
@@ -88,11 +72,11 @@ def strata(m: int, count: int, smallest: int = 1) -> tuple[int, ...]:
 
 def plan_for(learners: Sequence[str], settings: str, tunings: Sequence[str] = ("default",)) -> Plan:
     """Return a plan of these learners and settings, for any dataset."""
-    parameters = SETTINGS[settings]
+    large = settings == "large"
     return load_plan(
         {
             "datasets": [61],
-            "learners": {name: dict(parameters.get(name, {})) for name in learners},
+            "learners": {n: dict(registry.get(n).large) if large else {} for n in learners},
             "splits": ["fixed", "varying"],
             "tunings": list(tunings),
         }
@@ -122,7 +106,7 @@ def case_unit(
     m = largest_size(snapshot.rows)
     smallest = 10 if tuning == "tuned" else 1
     sizes = strata(m, effort.sizes, smallest)
-    if case[0] == "additive" and learner.name in CARRIED[tuning]:
+    if case[0] == "additive" and tuning in learner.cost.shares_sizes:
         sizes = tuple(range(smallest, m + 1, effort.step))
     for unit in units(plan, snapshot, {learner.name: learner}):
         if unit.learner != DRAWS and (unit.sampling, unit.split, unit.tuning) == (*case, tuning):

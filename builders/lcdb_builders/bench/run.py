@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lcdb.schema import LEARNERS
-from lcdb_builders.bench.baseline import VARIANTS, baseline_micros
+from lcdb_builders.bench.baseline import Baseline, baseline_micros
 from lcdb_builders.bench.cases import CASES, Effort, case_unit, plan_for
 from lcdb_builders.bench.kernels import cell_micros, growth
 from lcdb_builders.bench.projection import Measured, hours, measure
@@ -44,7 +44,7 @@ class Asked:
     folder
         Where files of the paper's datasets are.
     settings
-        Name of the learners' parameters, see `lcdb_builders.bench.cases.SETTINGS`.
+        ``"default"`` parameters, or the ``"large"`` ones that learners declare.
     tuned
         Whether tuned cells are measured as well.
     quick
@@ -148,10 +148,13 @@ def _compare(
             for case in CASES:
                 unit = case_unit(plan, learner, snapshot, case, "default", effort)
                 micros = cell_micros(unit, snapshot, effort)
-                for variant in VARIANTS.get(name, (name,)):
+                variants = tuple(learner.baselines(unit.parameters, snapshot.X, snapshot.classes))
+                for variant in variants or (name,):
                     if variant != name and snapshot.classes == 2:
                         continue  # one against the rest is the same machine
-                    other = baseline_micros(variant, unit, snapshot, effort)
+                    other = Baseline(float("nan"), float("nan"))
+                    if variants:
+                        other = baseline_micros(learner, variant, unit, snapshot, effort)
                     rows.append(
                         {
                             "learner": name,

@@ -1,9 +1,9 @@
-"""From measured costs to the terms of `lcdb_builders.planning.cost`.
+"""From measured costs to the terms that learners declare, `lcdb_builders.learners.costing.Cost`.
 
     lcdb bench --tuned --json costs.json
     python -m lcdb_builders.bench.terms costs.json
 
-prints the two tables to put there: least squares on relative errors, no term negative, over every
+prints what to put there: least squares on relative errors, no term negative, over every
 dataset, sampling and split of the projection. A curve whose sizes share work (additive) and one
 whose cells are drawn afresh have terms of their own.
 """
@@ -20,27 +20,13 @@ import numpy as np
 from scipy.optimize import nnls
 
 from lcdb_builders.domain.sampling import largest_size
-from lcdb_builders.planning.cost import Terms, term_values
+from lcdb_builders.learners import registry
+from lcdb_builders.learners.costing import Terms
+from lcdb_builders.planning.cost import term_values
 
-__all__ = ["CANDIDATES", "fit", "main", "mean_terms"]
+__all__ = ["fit", "main", "mean_terms"]
 
 ROUNDS = 20
-# What may matter to a learner, besides a constant: scores of test rows, moments, problems.
-_GAUSSIAN = ("k", "tk", "td", "tdk", "nd", "dd", "ddk")
-_LINEAR = ("o", "do", "ddo", "nd", "ndo", "nddo", "tk", "tdo")
-_TREE = ("n", "nd", "d", "t", "tk")
-CANDIDATES: Mapping[str, Sequence[str]] = {
-    "NMC": _GAUSSIAN,
-    "LDC": _GAUSSIAN,
-    "QDC": _GAUSSIAN,
-    "NNC": ("n", "t", "nd", "tk", "kk"),
-    "LREG": _LINEAR,
-    "LSVC": _LINEAR,
-    "GSVC": ("o", "n", "no", "nno", "t", "tk", "tn", "tno"),
-    "DT": _TREE,
-    "RFOR": _TREE,
-    "ADAB": _TREE,
-}
 
 
 def mean_terms(case: Mapping[str, Any], products: Iterable[str]) -> np.ndarray:
@@ -92,19 +78,16 @@ def main(arguments: Sequence[str]) -> None:
     """Print the tables of a benchmark's JSON file."""
     result = json.loads(Path(arguments[0]).read_text())
     cases = result["projection"]["measured"]
-    for learner, products in CANDIDATES.items():
-        mine = [case for case in cases if case["learner"] == learner]
-        if not mine:
-            continue
-        print(f'"{learner}": {{')
+    ratios = result.get("tuned", {}).get("ratios", {})
+    for name in dict.fromkeys(case["learner"] for case in cases):
+        print(f"{name}:")
+        mine = [case for case in cases if case["learner"] == name]
         for kind in ("additive", "fresh"):
             of_kind = [c for c in mine if (c["sampling"] == "additive") == (kind == "additive")]
-            terms, worst = fit(of_kind, ("", *products))
-            print(f'    "{kind}": {json.dumps(terms)},  # within a factor of {worst:.1f}')
-        print("},")
-    if "tuned" in result:
-        ratios = {name: round(ratio, 1) for name, ratio in result["tuned"]["ratios"].items()}
-        print("TUNED =", json.dumps(ratios))
+            terms, worst = fit(of_kind, ("", *registry.get(name).cost.candidates))
+            print(f"    {kind}={json.dumps(terms)},  # within a factor of {worst:.1f}")
+        if name in ratios:
+            print(f"    # a tuned cell costs {ratios[name]:.1f} untuned ones")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from lcdb.errors import PlanError, did_you_mean
 from lcdb_builders.domain.lost import Lost, merge_lost
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
+from lcdb_builders.learners.costing import Cost
 
 __all__ = ["Learner", "LossyScores", "Parameter", "Scores"]
 
@@ -82,6 +83,35 @@ class Learner(ABC):
     ranking: ClassVar[Literal["log_odds", "probability"]] = "log_odds"
     #: Whether its classifier comes from elsewhere: labels are then its own, and it may fail.
     foreign: ClassVar[bool] = False
+    #: What its cells cost.
+    cost: ClassVar[Cost] = Cost()
+    #: Parameters of `lcdb bench --settings large`.
+    large: ClassVar[Mapping[str, Any]] = {}
+
+    def score_tolerance(self, params: Mapping[str, Any]) -> float:
+        """Return how far scores of two implementations may differ, relative to 1 + |score|.
+
+        0, unless a learner says otherwise: bit for bit the same.
+        """
+        return 0.0
+
+    def worker_bytes(self, rows: int) -> int:
+        """Return the bytes that a block needs besides what any block takes, at so many rows."""
+        return 0
+
+    def baselines(self, params: Mapping[str, Any], X: np.ndarray, classes: int) -> dict[str, Any]:
+        """Return what `lcdb bench` times beside it: estimators of scikit-learn, the closest first.
+
+        Parameters
+        ----------
+        params
+            All parameters.
+        X
+            Features of the whole dataset.
+        classes
+            Of the training set.
+        """
+        return {}
 
     def complete(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters, defaults included, after checking the given ones."""

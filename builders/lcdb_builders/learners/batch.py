@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from lcdb_builders.reference.block import draws_by_split
 from lcdb_builders.reference.tuning import TuningRule, validation_key
 
 __all__ = [
+    "BlockCall",
     "KernelLearner",
     "check_values",
     "columns_of",
@@ -154,6 +156,25 @@ def tuned_by_split(tuned: Tuned, splits: Sequence[str]) -> dict[str, Scores]:
     return found
 
 
+@dataclass(frozen=True)
+class BlockCall:
+    """A block as kernels take it.
+
+    Parameters
+    ----------
+    snapshot, block
+        What is asked for; parameters are in ``block.unit.parameters``.
+    task, columns
+        Cells, and where they are scored, as arrays: see `lcdb_builders.kernels.core.sets`. `fixed`
+        and `pool` come side by side as sets of `columns`.
+    """
+
+    snapshot: Snapshot
+    block: Block
+    task: Task
+    columns: Columns
+
+
 class KernelLearner(BuiltinLearner):
     """A learner whose blocks kernels compute.
 
@@ -168,19 +189,18 @@ class KernelLearner(BuiltinLearner):
     def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
         """Return the scores of a block by split."""
         is_tuned = block.unit.tuning != "default"
-        if is_tuned and not self.tunes:
-            return super().block(snapshot, block, splits)
         X = self.features(snapshot)
-        if X is None:
+        if X is None or (is_tuned and not self.tunes):
             return super().block(snapshot, block, splits)
-        task, columns = task_of(snapshot, block, X), columns_of(snapshot, block, splits, X)
+        columns = columns_of(snapshot, block, splits, X)
+        call = BlockCall(snapshot, block, task_of(snapshot, block, X), columns)
         if is_tuned:
             tuned = empty_tuned(block, splits)
-            self.fill_tuned(snapshot, block, task, columns, tuning_of(block), tuned)
+            self.fill_tuned(call, tuning_of(block), tuned)
             check_values(block, tuned.values)
             return tuned_by_split(tuned, splits)
         values = empty_values(block, splits)
-        self.fill(snapshot, block, task, columns, values)
+        self.fill(call, values)
         check_values(block, values)
         return scores_by_split(values, splits)
 
@@ -192,39 +212,21 @@ class KernelLearner(BuiltinLearner):
         return snapshot.X
 
     @abstractmethod
-    def fill(
-        self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
-    ) -> None:
-        """Fill (sizes, repetitions, splits, WIDTH) numbers of an untuned block.
+    def fill(self, call: BlockCall, values: np.ndarray) -> None:
+        """Fill (sizes, repetitions, splits, WIDTH) numbers of an untuned block."""
 
-        Parameters
-        ----------
-        snapshot, block
-            What is asked for.
-        task, columns, values
-            The same as arrays, see `lcdb_builders.kernels.core.sets` and `empty_values`.
-        """
-
-    def fill_tuned(
-        self,
-        snapshot: Snapshot,
-        block: Block,
-        task: Task,
-        columns: Columns,
-        tuning: Tuning,
-        tuned: Tuned,
-    ) -> None:
+    def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
         """Fill a tuned block; a family that has this sets `tunes`.
 
         Every cell holds out rows, scores the whole grid on them, chooses by metric and refits: the
         steps are in `lcdb_builders.kernels.core.holdout`. A cell must not depend on which others
-        are computed with it, and chooses what the loop chooses. `fixed` and `pool` come side by
-        side as sets of `columns` and share fits and choices.
+        are computed with it, and chooses what the loop chooses. `fixed` and `pool` share fits and
+        choices.
 
         Parameters
         ----------
-        snapshot, block, task, columns
-            As for `fill`. Parameters that are not tuned are in ``block.unit.parameters``.
+        call
+            The block.
         tuning
             Grid, tie rule and stream.
         tuned

@@ -7,7 +7,9 @@ takes a second to import, and a kernel needs nothing of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +31,12 @@ class BuiltinLearner(Learner):
     """A learner whose blocks are computed with its reference estimator."""
 
     implementation = REFERENCE
+    #: Where its reference estimator is: a class of the learner's name.
+    reference: ClassVar[str]
+
+    def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
+        """Return the unfitted reference estimator of one cell."""
+        return getattr(importlib.import_module(self.reference), self.name)(**params)
 
     def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
         """Return the scores of a block by split: one fitted estimator per cell."""

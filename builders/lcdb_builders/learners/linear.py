@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lcdb_builders.domain.snapshot import Snapshot
-from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning, hold_out_of
 from lcdb_builders.kernels.core.sets import Columns, Task
 from lcdb_builders.kernels.linear import block as kernels
@@ -23,7 +22,9 @@ from lcdb_builders.kernels.linear.coordinates import (
 )
 from lcdb_builders.kernels.linear.tuned import linear_tuned
 from lcdb_builders.learners.base import Parameter
-from lcdb_builders.learners.onevsrest import OneVsRestLearner
+from lcdb_builders.learners.batch import BlockCall
+from lcdb_builders.learners.costing import Cost
+from lcdb_builders.learners.onevsrest import OneVsRestLearner, one_vs_rest
 
 __all__ = ["LREG", "LSVC"]
 
@@ -34,12 +35,15 @@ _SMALLEST, _LARGEST = 1e-151, 1e151
 _LARGEST_FAR = 1e15
 # Beyond, where all features are so large, LSVC's penalty is lost among rounding errors.
 _LARGEST_ALL = 1e7
+# Terms of costs that may matter: moments, problems, scores of test rows.
+_TERMS = ("o", "do", "ddo", "nd", "ndo", "nddo", "tk", "tdo")
 
 
 class _Linear(OneVsRestLearner):
     """What both share: features in coordinates that suit a solver, and a penalty for those."""
 
     kind: ClassVar[int]
+    reference = "lcdb_builders.reference.linear"
 
     @abstractmethod
     def coordinates(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -48,14 +52,12 @@ class _Linear(OneVsRestLearner):
         The root's last column is for the intercept.
         """
 
-    def _in_coordinates(
-        self, snapshot: Snapshot, task: Task, columns: Columns
-    ) -> tuple[Task, Columns, np.ndarray]:
+    def _in_coordinates(self, call: BlockCall) -> tuple[Task, Columns, np.ndarray]:
         """Return cells and columns with the solver's features, and the root of the penalty."""
-        self._check_scales(snapshot)
-        features, root = self.coordinates(snapshot.X)
-        XT = np.ascontiguousarray(features[columns.rows].T)
-        return task._replace(X=features), columns._replace(XT=XT), root
+        self._check_scales(call.snapshot)
+        features, root = self.coordinates(call.snapshot.X)
+        XT = np.ascontiguousarray(features[call.columns.rows].T)
+        return call.task._replace(X=features), call.columns._replace(XT=XT), root
 
     def _check_scales(self, snapshot: Snapshot) -> None:
         _, _, scale = scaled(snapshot.X)
@@ -67,34 +69,18 @@ class _Linear(OneVsRestLearner):
                 )
                 raise ArithmeticError(msg)
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        block: Block,
-        task: Task,
-        columns: Columns,
-        values: np.ndarray,
-        decisions: np.ndarray,
-    ) -> int:
+    def solve(self, call: BlockCall, values: np.ndarray, decisions: np.ndarray) -> int:
         """Fill an untuned block; returns how many fits found no optimum."""
-        task, columns, root = self._in_coordinates(snapshot, task, columns)
-        price = block.unit.parameters[self.tuned_parameter]
+        task, columns, root = self._in_coordinates(call)
+        price = call.block.unit.parameters[self.tuned_parameter]
         count = kernels.linear_block(
             self.kind, task, columns, penalty_of(root), root, price, values, decisions
         )
         return int(count[3])
 
-    def solve_tuned(
-        self,
-        snapshot: Snapshot,
-        block: Block,
-        task: Task,
-        columns: Columns,
-        tuning: Tuning,
-        tuned: Tuned,
-    ) -> int:
+    def solve_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> int:
         """Fill a tuned block; returns how many fits found no optimum."""
-        task, columns, root = self._in_coordinates(snapshot, task, columns)
+        task, columns, root = self._in_coordinates(call)
         held = hold_out_of(task, columns, tuning)
         count = linear_tuned(self.kind, task, columns, penalty_of(root), root, tuning, held, tuned)
         return int(count[3])
@@ -115,11 +101,24 @@ class LREG(_Linear):
     }
     tuned_parameter = "ridge"
 
-    def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
-        """Return an unfitted logistic regression."""
-        from lcdb_builders.reference import linear as reference
+    cost = Cost(
+        reference={"": 240, "o": 320, "od": 14, "ndo": 0.06, "tk": 0.12},
+        additive={"o": 3.2, "ddo": 0.069, "tk": 0.0026},
+        fresh={"o": 4.6, "ddo": 0.08, "nddo": 0.00025, "tk": 0.005, "tdo": 0.00056},
+        tuned={"o": 45, "ndo": 0.055},
+        candidates=_TERMS,
+        shares_sizes=("default",),
+    )
 
-        return reference.LREG(**params)
+    def score_tolerance(self, params: Mapping[str, Any]) -> float:
+        """Return how far scores of two implementations may differ."""
+        return 1e-2 if params["ridge"] < 1e-6 else 1e-5
+
+    def baselines(self, params: Mapping[str, Any], X: np.ndarray, classes: int) -> dict[str, Any]:
+        """Return scikit-learn's estimator, one class against the rest."""
+        from sklearn.linear_model import LogisticRegression
+
+        return {self.name: one_vs_rest(LogisticRegression(C=1 / params["ridge"]), classes)}
 
     def coordinates(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return centred and scaled features: the intercept is free to take up any shift."""
@@ -142,11 +141,24 @@ class LSVC(_Linear):
     }
     tuned_parameter = "C"
 
-    def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
-        """Return an unfitted linear support vector classifier."""
-        from lcdb_builders.reference import linear as reference
+    cost = Cost(
+        reference={"": 200, "o": 160, "od": 2.6, "ndo": 0.05, "tk": 0.11},
+        additive={"o": 1.4, "do": 0.25, "ndo": 1.8e-5, "tk": 0.00051, "tdo": 0.00055},
+        fresh={"o": 2.0, "ddo": 0.033, "nd": 0.00029, "ndo": 0.00086, "tk": 0.0064, "tdo": 0.00029},
+        tuned={"o": 33, "ndo": 0.02},
+        candidates=_TERMS,
+        shares_sizes=("default",),
+    )
 
-        return reference.LSVC(**params)
+    def score_tolerance(self, params: Mapping[str, Any]) -> float:
+        """Return how far scores of two implementations may differ."""
+        return 1e-5
+
+    def baselines(self, params: Mapping[str, Any], X: np.ndarray, classes: int) -> dict[str, Any]:
+        """Return scikit-learn's estimator."""
+        from sklearn.svm import LinearSVC
+
+        return {self.name: LinearSVC(C=params["C"], dual=False)}
 
     def coordinates(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return scaled features, rotated where they are far from 0: the intercept is not free."""

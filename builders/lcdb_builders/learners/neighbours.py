@@ -9,7 +9,6 @@ import numpy as np
 
 from lcdb_builders.domain.frame import exponent_of
 from lcdb_builders.domain.snapshot import Snapshot
-from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
 from lcdb_builders.kernels.core.sets import ADDITIVE, RANDOM, Columns, Task, constant_columns
 from lcdb_builders.kernels.neighbours.block import Table, nearest_block, table_of
@@ -17,8 +16,9 @@ from lcdb_builders.kernels.neighbours.few_rows import places_of
 from lcdb_builders.kernels.neighbours.tuned import carries, neighbours_tuned
 from lcdb_builders.kernels.neighbours.votes import votes_block
 from lcdb_builders.learners.base import Parameter
-from lcdb_builders.learners.batch import KernelLearner
+from lcdb_builders.learners.batch import BlockCall, KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
+from lcdb_builders.learners.costing import Cost
 
 __all__ = ["NNC"]
 
@@ -62,39 +62,40 @@ class NNC(KernelLearner):
     grid = COUNTS
     ranking = "probability"
     tunes = True
+    reference = "lcdb_builders.reference.neighbours"
+    cost = Cost(
+        reference={"": 110, "tk": 0.02, "tnd": 0.0015},
+        additive={"": 0.1, "t": 0.0022},
+        fresh={"t": 0.018, "tk": 0.00021},
+        tuned={"": 4, "t": 0.2},
+        candidates=("n", "t", "nd", "tk", "kk"),
+        shares_sizes=("default", "tuned"),
+    )
+
+    def baselines(self, params: Mapping[str, Any], X: np.ndarray, classes: int) -> dict[str, Any]:
+        """Return scikit-learn's estimator."""
+        from sklearn.neighbors import KNeighborsClassifier
+
+        return {self.name: KNeighborsClassifier(params["neighbors"])}
 
     def features(self, snapshot: Snapshot) -> np.ndarray | None:
         """Return the rows in a unit in which squared distances are numbers, if there is one."""
         exponent = exponent_of(snapshot.X)
         return None if exponent is None else np.ldexp(snapshot.X, -exponent)
 
-    def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
-        """Return an unfitted nearest neighbour classifier."""
-        from lcdb_builders.reference import neighbours as reference
-
-        return reference.NNC(**params)
-
-    def fill(
-        self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
-    ) -> None:
+    def fill(self, call: BlockCall, values: np.ndarray) -> None:
         """Fill the values of an untuned block."""
-        neighbours = block.unit.parameters["neighbors"]
-        table = _table(snapshot, task, columns, lists=False)
+        task, columns = call.task, call.columns
+        neighbours = call.block.unit.parameters["neighbors"]
+        table = _table(call.snapshot, task, columns, lists=False)
         if neighbours == 1:
             nearest_block(task, columns, table, values)
         else:
             votes_block(neighbours, task, columns, table, values)
 
-    def fill_tuned(
-        self,
-        snapshot: Snapshot,
-        block: Block,
-        task: Task,
-        columns: Columns,
-        tuning: Tuning,
-        tuned: Tuned,
-    ) -> None:
+    def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
         """Fill a tuned block."""
+        snapshot, task, columns = call.snapshot, call.task, call.columns
         studied, lists = columns, not carries(task)
         if not columns.varying:  # then all columns may be held out
             studied = constant_columns(task.X, snapshot.y, snapshot.classes, [task.pool])

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
-from lcdb_builders.kernels.core.sets import Columns, Task
-from lcdb_builders.learners.batch import KernelLearner, columns_of, empty_values, task_of
+from lcdb_builders.learners.batch import (
+    BlockCall,
+    KernelLearner,
+    columns_of,
+    empty_values,
+    task_of,
+)
 from lcdb_builders.learners.builtin import WEIGHTS
 
-__all__ = ["OneVsRestLearner"]
+__all__ = ["OneVsRestLearner", "one_vs_rest"]
 
 _NO_DECISIONS = np.empty((0, 0, 0, 0))
+
+
+def one_vs_rest(estimator: Any, classes: int) -> Any:
+    """Return an estimator of scikit-learn for one class against the rest."""
+    from sklearn.multiclass import OneVsRestClassifier
+
+    return OneVsRestClassifier(estimator) if classes > 2 else estimator
 
 
 class OneVsRestLearner(KernelLearner):
@@ -28,59 +40,33 @@ class OneVsRestLearner(KernelLearner):
     tunes = True
 
     @abstractmethod
-    def solve(
-        self,
-        snapshot: Snapshot,
-        block: Block,
-        task: Task,
-        columns: Columns,
-        values: np.ndarray,
-        decisions: np.ndarray,
-    ) -> int:
+    def solve(self, call: BlockCall, values: np.ndarray, decisions: np.ndarray) -> int:
         """Fill an untuned block, and `decisions`, if they are of any size.
 
         Returns how many fits found no optimum.
         """
 
     @abstractmethod
-    def solve_tuned(
-        self,
-        snapshot: Snapshot,
-        block: Block,
-        task: Task,
-        columns: Columns,
-        tuning: Tuning,
-        tuned: Tuned,
-    ) -> int:
+    def solve_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> int:
         """Fill a tuned block; returns how many fits found no optimum."""
 
-    def fill(
-        self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
-    ) -> None:
+    def fill(self, call: BlockCall, values: np.ndarray) -> None:
         """Fill the values of an untuned block."""
-        count = self.solve(snapshot, block, task, columns, values, _NO_DECISIONS)
-        self._check(block, count)
+        self._check(call.block, self.solve(call, values, _NO_DECISIONS))
 
     def values(
         self, snapshot: Snapshot, block: Block, splits: Sequence[str], decisions: np.ndarray
     ) -> np.ndarray:
         """Return the values of an untuned block; also fills `decisions`."""
         values = empty_values(block, splits)
-        task, columns = task_of(snapshot, block), columns_of(snapshot, block, splits)
-        self._check(block, self.solve(snapshot, block, task, columns, values, decisions))
+        columns = columns_of(snapshot, block, splits)
+        call = BlockCall(snapshot, block, task_of(snapshot, block), columns)
+        self._check(block, self.solve(call, values, decisions))
         return values
 
-    def fill_tuned(
-        self,
-        snapshot: Snapshot,
-        block: Block,
-        task: Task,
-        columns: Columns,
-        tuning: Tuning,
-        tuned: Tuned,
-    ) -> None:
+    def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
         """Fill a tuned block."""
-        self._check(block, self.solve_tuned(snapshot, block, task, columns, tuning, tuned))
+        self._check(call.block, self.solve_tuned(call, tuning, tuned))
 
     def _check(self, block: Block, count: int) -> None:
         if count:

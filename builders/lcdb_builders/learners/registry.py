@@ -1,6 +1,7 @@
 """Who computes what: learners by the label that plans and cubes use.
 
-Built-in learners come first; others are found through the entry point group ``lcdb.learners``,
+Built-in learners come first, each with a row in `lcdb.schema.LEARNER_ROWS` and a declaration in the
+module of its family; others are found through the entry point group ``lcdb.learners``,
 whose entries name a `Learner` subclass (or an instance); a plan can also name any scikit-learn
 classifier under a label of its own.
 """
@@ -13,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from lcdb.errors import LabelError, PlanError, did_you_mean
-from lcdb.schema import LEARNERS
+from lcdb.schema import LEARNER_ROWS, LEARNERS
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.learners.generic import GenericLearner
@@ -24,24 +25,11 @@ __all__ = ["GROUP", "for_unit", "get", "keep_files", "names"]
 
 GROUP = "lcdb.learners"
 
-_FAMILIES = {
-    "NMC": "gaussian",
-    "LDC": "gaussian",
-    "QDC": "gaussian",
-    "NNC": "neighbours",
-    "LREG": "linear",
-    "LSVC": "linear",
-    "GSVC": "svm",
-    "DT": "trees",
-    "RFOR": "trees",
-    "ADAB": "trees",
-}
-
 
 def _installed() -> dict[str, EntryPoint]:
     """Return what other packages register; the built-in names stay what they are."""
     found = {point.name: point for point in entry_points(group=GROUP)}
-    return {name: point for name, point in sorted(found.items()) if name not in _FAMILIES}
+    return {name: point for name, point in sorted(found.items()) if name not in LEARNER_ROWS}
 
 
 def names() -> tuple[str, ...]:
@@ -57,7 +45,7 @@ def names() -> tuple[str, ...]:
 
 @cache
 def _builtin(name: str) -> Learner:
-    module = importlib.import_module(f"lcdb_builders.learners.{_FAMILIES[name]}")
+    module = importlib.import_module(f"lcdb_builders.learners.{LEARNER_ROWS[name].family}")
     return getattr(module, name)()
 
 
@@ -117,7 +105,7 @@ def get(
             )
             raise PlanError(msg)
         return GenericLearner(name, estimator, allow_import=allow_import, files=files)
-    if name in _FAMILIES:
+    if name in LEARNER_ROWS:
         return _builtin(name)
     installed = _installed()
     if name in installed:

@@ -8,14 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lcdb_builders.domain.snapshot import Snapshot
-from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning, hold_out_of
-from lcdb_builders.kernels.core.sets import Columns, Task
+from lcdb_builders.kernels.core.sets import Columns
 from lcdb_builders.kernels.svm.block import svm_block
 from lcdb_builders.kernels.svm.gram import gaussian_gram
 from lcdb_builders.kernels.svm.tuned import svm_tuned
 from lcdb_builders.learners.base import Parameter
-from lcdb_builders.learners.onevsrest import OneVsRestLearner
+from lcdb_builders.learners.batch import BlockCall
+from lcdb_builders.learners.costing import Cost
+from lcdb_builders.learners.onevsrest import OneVsRestLearner, one_vs_rest
 from lcdb_builders.reference.machine import check_kernel, dataset_gamma, kkt_tolerance
 
 __all__ = ["GSVC"]
@@ -59,47 +60,57 @@ class GSVC(OneVsRestLearner):
         "C": Parameter(1.0, float, 1e-12, 1e12, "price of a row's hinge loss")
     }
     tuned_parameter = "C"
+    reference = "lcdb_builders.reference.svm"
+    cost = Cost(
+        reference={"": 200, "o": 79, "ndo": 0.25, "nno": 0.017, "tk": 0.17, "tn": 0.004},
+        additive={"o": 16.0, "tk": 0.0042},
+        fresh={"no": 0.16, "nno": 0.00014, "tno": 0.0004},
+        tuned_ratio=4.0,
+        candidates=("o", "n", "no", "nno", "t", "tk", "tn", "tno"),
+        shares_sizes=("default",),
+    )
+
+    def score_tolerance(self, params: Mapping[str, Any]) -> float:
+        """Return how far scores of two implementations may differ."""
+        return 1e-5 * max(params["C"], 1e-8)
+
+    def worker_bytes(self, rows: int) -> int:
+        """Return the bytes of the kernel matrix of a dataset."""
+        return 8 * rows**2
+
+    def baselines(self, params: Mapping[str, Any], X: np.ndarray, classes: int) -> dict[str, Any]:
+        """Return scikit-learn's estimator, one class against another and against the rest."""
+        from sklearn.svm import SVC
+
+        machine = SVC(C=params["C"], gamma=dataset_gamma(X))
+        return {
+            self.name: machine,
+            f"{self.name} one-vs-rest": one_vs_rest(machine, classes),
+        }
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return an unfitted support vector classifier with the dataset's gamma."""
-        from lcdb_builders.reference.svm import GSVC as Reference
+        return super().estimator(snapshot, {**params, "gamma": _gamma(snapshot)})
 
-        return Reference(**params, gamma=_gamma(snapshot))
-
-    def solve(
-        self,
-        snapshot: Snapshot,
-        block: Block,
-        task: Task,
-        columns: Columns,
-        values: np.ndarray,
-        decisions: np.ndarray,
-    ) -> int:
+    def solve(self, call: BlockCall, values: np.ndarray, decisions: np.ndarray) -> int:
         """Fill an untuned block; returns how many fits found no optimum."""
-        C = block.unit.parameters["C"]
+        C = call.block.unit.parameters["C"]
         tolerances, limits = _violations([C])
+        gram = _gram(call.snapshot)
         count = svm_block(
-            task, columns, _gram(snapshot), C, tolerances[0], limits[0], values, decisions
+            call.task, call.columns, gram, C, tolerances[0], limits[0], values, decisions
         )
         return int(count[3])
 
-    def solve_tuned(
-        self,
-        snapshot: Snapshot,
-        block: Block,
-        task: Task,
-        columns: Columns,
-        tuning: Tuning,
-        tuned: Tuned,
-    ) -> int:
+    def solve_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> int:
         """Fill a tuned block; returns how many fits found no optimum."""
-        held = hold_out_of(task, columns, tuning)
-        none = np.zeros((1, snapshot.classes), np.int64)
+        held = hold_out_of(call.task, call.columns, tuning)
+        none = np.zeros((1, call.snapshot.classes), np.int64)
         tolerances, limits = _violations(tuning.grid)
         count = svm_tuned(
-            task,
-            columns,
-            _gram(snapshot),
+            call.task,
+            call.columns,
+            _gram(call.snapshot),
             tuning,
             tolerances,
             limits,

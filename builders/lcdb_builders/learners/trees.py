@@ -11,18 +11,21 @@ import numpy as np
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
-from lcdb_builders.kernels.core.sets import Columns, Task
 from lcdb_builders.kernels.trees.block import boosting_block, forest_block, tree_block
 from lcdb_builders.kernels.trees.cells import data_of, grid_of
 from lcdb_builders.kernels.trees.codes import LARGEST, code
 from lcdb_builders.learners.base import Parameter, Scores
-from lcdb_builders.learners.batch import KernelLearner
+from lcdb_builders.learners.batch import BlockCall, KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
+from lcdb_builders.learners.costing import Cost
 from lcdb_builders.reference.block import reference_block
 from lcdb_builders.reference.cell import learner_key
 from lcdb_builders.reference.randomness import CellStream, features_at_node
 
 __all__ = ["ADAB", "DT", "RFOR"]
+
+# Terms of costs that may matter.
+_TERMS = ("n", "nd", "d", "t", "tk")
 
 
 def _stream(cell: Mapping[str, Any]) -> CellStream | None:
@@ -36,6 +39,7 @@ class _Tree(KernelLearner):
     grid = COUNTS
     ranking = "probability"
     tunes = True
+    reference = "lcdb_builders.reference.trees"
 
     def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
         """Return the scores of a block by split."""
@@ -43,39 +47,23 @@ class _Tree(KernelLearner):
             return reference_block(self, snapshot, block, splits)
         return super().block(snapshot, block, splits)
 
-    def fill(
-        self, snapshot: Snapshot, block: Block, task: Task, columns: Columns, values: np.ndarray
-    ) -> None:
+    def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
+        """Return the unfitted reference estimator with the cell's random stream."""
+        return super().estimator(snapshot, {**params, "stream": _stream(cell)})
+
+    def fill(self, call: BlockCall, values: np.ndarray) -> None:
         """Fill the values of an untuned block."""
-        default = np.array([block.unit.parameters[str(self.tuned_parameter)]], np.float64)
-        only = Tuning(np.uint64(0), np.uint64(0), default, 0)
+        default = call.block.unit.parameters[str(self.tuned_parameter)]
+        only = Tuning(np.uint64(0), np.uint64(0), np.array([default], np.float64), 0)
         choices = np.empty((0, 0, 0), np.int8)
-        self._run(snapshot, block, task, columns, only, Tuned(values, choices, choices))
+        self.fill_tuned(call, only, Tuned(values, choices, choices))
 
-    def fill_tuned(
-        self,
-        snapshot: Snapshot,
-        block: Block,
-        task: Task,
-        columns: Columns,
-        tuning: Tuning,
-        tuned: Tuned,
-    ) -> None:
-        """Fill a tuned block."""
-        self._run(snapshot, block, task, columns, tuning, tuned)
-
-    def _run(
-        self,
-        snapshot: Snapshot,
-        block: Block,
-        task: Task,
-        columns: Columns,
-        tuning: Tuning,
-        out: Tuned,
-    ) -> None:
-        data = data_of(code(snapshot.X, snapshot.y), columns)
-        grid = grid_of(task, columns, tuning, block.unit.tuning == "tuned", out)
-        self.run((task, columns, data, *learner_key(block.unit), grid), block.unit.parameters)
+    def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
+        """Fill a block: untuned ones have a grid of one value."""
+        snapshot, unit = call.snapshot, call.block.unit
+        data = data_of(code(snapshot.X, snapshot.y), call.columns)
+        grid = grid_of(call.task, call.columns, tuning, unit.tuning == "tuned", tuned)
+        self.run((call.task, call.columns, data, *learner_key(unit), grid), unit.parameters)
 
     @abstractmethod
     def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
@@ -90,12 +78,21 @@ class DT(_Tree):
         "min_samples_leaf": Parameter(10, int, 1, 1_000_000, "fewest rows in a leaf"),
     }
     tuned_parameter = "min_samples_leaf"
+    large: ClassVar[Mapping[str, Any]] = {"min_samples_leaf": 1}
+    cost = Cost(
+        reference={"": 50, "n": 4.5, "nd": 0.65, "tk": 0.02},
+        additive={"n": 0.038, "nd": 0.0055, "tk": 0.0073},
+        fresh={"n": 0.04, "nd": 0.0047, "tk": 0.0076},
+        tuned_ratio=9.0,
+        candidates=_TERMS,
+    )
 
-    def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
-        """Return an unfitted tree with the cell's random stream."""
-        from lcdb_builders.reference.trees import DT as Reference
+    def baselines(self, params: Mapping[str, Any], X: np.ndarray, classes: int) -> dict[str, Any]:
+        """Return scikit-learn's estimator."""
+        from sklearn.tree import DecisionTreeClassifier
 
-        return Reference(**params, stream=_stream(cell))
+        leaf = params["min_samples_leaf"]
+        return {self.name: DecisionTreeClassifier(min_samples_leaf=leaf)}
 
     def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
         """Call the kernel."""
@@ -112,12 +109,21 @@ class RFOR(_Tree):
         "features": Parameter(0, int, 0, 1_000_000, "features per split; 0 is floor(sqrt(d))"),
     }
     tuned_parameter = "trees"
+    large: ClassVar[Mapping[str, Any]] = {"trees": 100}
+    cost = Cost(
+        reference={"": 600, "nd": 15, "tk": 0.6},
+        additive={"n": 0.41, "nd": 0.027, "tk": 0.12},
+        fresh={"n": 0.44, "nd": 0.024, "tk": 0.096},
+        tuned_ratio=7.0,
+        proportional=("trees", 20),
+        candidates=_TERMS,
+    )
 
-    def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
-        """Return an unfitted forest with the cell's random stream."""
-        from lcdb_builders.reference.trees import RFOR as Reference
+    def baselines(self, params: Mapping[str, Any], X: np.ndarray, classes: int) -> dict[str, Any]:
+        """Return scikit-learn's estimator."""
+        from sklearn.ensemble import RandomForestClassifier
 
-        return Reference(**params, stream=_stream(cell))
+        return {self.name: RandomForestClassifier(params["trees"])}
 
     def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
         """Call the kernel."""
@@ -133,12 +139,22 @@ class ADAB(_Tree):
         "stumps": Parameter(100, int, 1, 100_000, "largest number of stumps"),
     }
     tuned_parameter = "stumps"
+    reference = "lcdb_builders.reference.boosting"
+    large: ClassVar[Mapping[str, Any]] = {"stumps": 50}
+    cost = Cost(
+        reference={"k": 1500, "n": 8.0, "nd": 2.7, "tk": 0.2},
+        additive={"": 35.0, "nd": 0.029, "tk": 0.043},
+        fresh={"": 31.0, "nd": 0.026, "d": 0.19, "tk": 0.045},
+        tuned_ratio=1.9,
+        proportional=("stumps", 100),
+        candidates=_TERMS,
+    )
 
-    def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
-        """Return an unfitted ensemble of stumps with the cell's random stream."""
-        from lcdb_builders.reference.boosting import ADAB as Reference
+    def baselines(self, params: Mapping[str, Any], X: np.ndarray, classes: int) -> dict[str, Any]:
+        """Return scikit-learn's estimator."""
+        from sklearn.ensemble import AdaBoostClassifier
 
-        return Reference(**params, stream=_stream(cell))
+        return {self.name: AdaBoostClassifier(n_estimators=params["stumps"])}
 
     def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
         """Call the kernel."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lcdb.errors import PlanError
-from lcdb_builders.domain.unit import Unit
+from lcdb_builders.domain.unit import DRAWS, Unit
+from lcdb_builders.learners import registry
 from lcdb_builders.planning.units import Subject
 
 __all__ = ["check_memory", "worker_bytes"]
 
 
 def worker_bytes(unit: Unit, dataset: Subject) -> int:
-    """Return the bytes that a worker needs for the kernel matrix of a unit; 0 if it has none.
+    """Return the bytes that a worker needs for a unit besides what any takes.
 
     Examples
     --------
@@ -22,7 +23,9 @@ def worker_bytes(unit: Unit, dataset: Subject) -> int:
     >>> worker_bytes(unit, expected()["44037"])
     197607200
     """
-    return 8 * dataset.rows**2 if unit.learner == "GSVC" and not unit.estimator else 0
+    if unit.estimator or unit.learner == DRAWS:
+        return 0
+    return registry.get(unit.learner).worker_bytes(dataset.rows)
 
 
 def check_memory(units: Iterable[tuple[Unit, Subject]], workers: int, available: int) -> None:

@@ -23,7 +23,7 @@ from lcdb_builders.learners import registry
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.predict.cells import Computed, Piece
 from lcdb_builders.predict.metrics import Measure, Said, evaluate
-from lcdb_builders.reference.agreement import allowed, score_tolerance
+from lcdb_builders.reference.agreement import allowed
 from lcdb_builders.reference.cell import (
     Answers,
     LostCellError,
@@ -132,7 +132,7 @@ class Refits:
     def compared(self, answers: Answers, i: int, j: int) -> float:
         """Return the largest difference from a stored number, or raise if it is too large."""
         found = vars(answers.metrics)
-        may = allowed(answers, score_tolerance(self.unit.learner, self.unit.parameters))
+        may = allowed(answers, self.learner.score_tolerance(self.unit.parameters))
         worst = 0.0
         for name, stored in self.stored.items():
             value, kept = found[name], float(stored[i, j])

@@ -8,41 +8,18 @@ that close their order, and losses move as their derivatives say.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from lcdb_builders.reference.cell import Answers
 from lcdb_builders.reference.metrics import EPSILON, TIED, class_log_odds, rounded, softmax
 
-__all__ = ["allowed", "score_tolerance"]
+__all__ = ["allowed"]
 
 # Scores are stored in single precision.
 _ROUNDING = 2.0**-23
 # Log-odds beyond which p is clipped, and how far the rounding of p blurs this.
 _CLIP, _BLUR = -math.log(EPSILON), 1.0
-
-
-def score_tolerance(learner: str, params: Mapping[str, Any]) -> float:
-    """Return how far scores of two implementations may differ, relative to 1 + |score|.
-
-    Learners that are not named agree bit for bit.
-
-    Examples
-    --------
-    >>> score_tolerance("LDC", {"ridge": 1e-6}), score_tolerance("DT", {})
-    (1e-09, 0.0)
-    """
-    if learner in ("NMC", "LDC", "QDC"):
-        return 1e-9
-    if learner == "LREG":
-        return 1e-2 if params["ridge"] < 1e-6 else 1e-5
-    if learner == "LSVC":
-        return 1e-5
-    if learner == "GSVC":
-        return 1e-5 * max(params["C"], 1e-8)
-    return 0.0
 
 
 def allowed(answers: Answers, tolerance: float) -> dict[str, float]:
@@ -53,7 +30,7 @@ def allowed(answers: Answers, tolerance: float) -> dict[str, float]:
     answers
         What the reference estimator says of the test rows.
     tolerance
-        Of its scores, see `score_tolerance`.
+        Of its scores, see `lcdb_builders.learners.base.Learner.score_tolerance`.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Block, Unit
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.base import Learner
-from lcdb_builders.reference.agreement import allowed, score_tolerance
+from lcdb_builders.reference.agreement import allowed
 from lcdb_builders.reference.cell import (
     Answers,
     LostCellError,
@@ -232,7 +232,7 @@ class Replayer:
             reference={} if reference_failure else _reference(answers),
             recomputed=recomputed,
             stored=self._stored(key, unit, names, n, repetition),
-            tolerance={} if reference_failure else _tolerances(unit, answers),
+            tolerance={} if reference_failure else _tolerances(learner, unit, answers),
             expects_same_bits=self._expects_same_bits(unit, learner),
             path_failure=path_failure,
             reference_failure=reference_failure,
@@ -300,8 +300,8 @@ def _reference(answers: Mapping[str, Answers]) -> dict[str, float]:
     return {name: getattr(answers[_source(name)].metrics, name) for name in SCORES}
 
 
-def _tolerances(unit: Unit, answers: Mapping[str, Answers]) -> dict[str, float]:
+def _tolerances(learner: Learner, unit: Unit, answers: Mapping[str, Answers]) -> dict[str, float]:
     if not answers:
         return dict.fromkeys(SCORES, 0.0)
-    tolerance = score_tolerance(unit.learner, unit.parameters)
+    tolerance = learner.score_tolerance(unit.parameters)
     return {name: allowed(answers[_source(name)], tolerance)[name] for name in SCORES}

@@ -1,0 +1,166 @@
+"""A learner is one file and one row: what lists, builds, measures and draws finds it from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CACHES = shutil.ignore_patterns("__pycache__")
+
+ROW = '        LearnerRow("PRIOR", "prior", "#123456"),\n'
+FILE = '''
+"""PRIOR: class shares of the training set, drawn towards equal ones."""
+
+from lcdb_builders.learners.base import Parameter
+from lcdb_builders.learners.builtin import BuiltinLearner
+from lcdb_builders.learners.costing import Cost
+
+
+class Estimator:
+    def __init__(self, equal):
+        self.equal = equal
+
+    def fit(self, X, y):
+        import numpy as np
+
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.shares = (counts + self.equal) / (counts + self.equal).sum()
+        return self
+
+    def predict_proba(self, X):
+        import numpy as np
+
+        return np.tile(self.shares, (len(X), 1))
+
+
+class PRIOR(BuiltinLearner):
+    name = "PRIOR"
+    ranking = "probability"
+    parameters = {"equal": Parameter(0.0, float, 0.0, 1e6, "rows that are added to each class")}
+    tuned_parameter = "equal"
+    grid = (0.0, 10.0)
+    cost = Cost(reference={"": 12345.0})
+    large = {"equal": 3.0}
+
+    def estimator(self, snapshot, params, **cell):
+        return Estimator(**params)
+
+    def baselines(self, params, X, classes):
+        from sklearn.dummy import DummyClassifier
+
+        return {self.name: DummyClassifier(strategy="prior")}
+'''
+PLAN = """
+datasets = [61]
+learners = ["NMC", "PRIOR"]
+samplings = ["additive"]
+splits = ["fixed"]
+tunings = ["default", "tuned"]
+sizes = [10, 40, 100]
+repetitions = 20
+"""
+# Each step prints one line of JSON.
+SCRIPT = """
+import contextlib, io, json, sys
+from pathlib import Path
+
+import lcdb
+from lcdb.cli import main
+
+def run(*arguments):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        code = main([str(argument) for argument in arguments])
+    assert not code, (arguments, code, out.getvalue())
+    return out.getvalue()
+
+if __name__ == "__main__":
+    plan, db, found = Path("plan.toml"), Path("db"), {}
+    found["plan"] = json.loads(run("plan", plan, "--json"))
+    run("build", plan, "--out", db, "--workers", "1", "--quiet")
+    found["verify"] = json.loads(run("verify", db, "--recompute", "12", "--json"))
+    found["table"] = run("tables", db, "--table", "2", "--format", "csv")
+    with lcdb.open(db) as database:
+        found["learners"] = database[61].learner.values.tolist()
+        ax = lcdb.plot.quantile_curves(database.curve(61, "PRIOR"))
+        found["colours"] = [lcdb.plot.colour_of(name) for name in ("NMC", "PRIOR")]
+        found["drawn"] = [line.get_color() for line in ax.lines]
+    from lcdb_builders.bench import run as bench
+    from lcdb_builders.bench.cases import Effort
+    bench.QUICK = Effort(seconds=0.002, sizes=2, step=40, baseline_sizes=1)
+    bench._plan_subjects = lambda folder: bench.compared(["61"])
+    found["bench"] = json.loads(
+        run("bench", "--quick", "--learner", "PRIOR", "--dataset", "61", "--settings", "large",
+            "--json", "-")
+    )
+    print(json.dumps(found))
+"""
+
+
+def linked(source: Path, copy: Path, *kept: str) -> None:
+    """Make a folder of links to what is in another, but for some names."""
+    copy.mkdir(parents=True)
+    for path in source.iterdir():
+        if path.name not in {"__pycache__", *kept}:
+            (copy / path.name).symlink_to(path)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What commands say where the sources have one more learner."""
+    folder = tmp_path_factory.mktemp("more")
+    linked(ROOT / "lcdb", folder / "lcdb", "schema")
+    linked(ROOT / "lcdb" / "schema", folder / "lcdb" / "schema", "tables.py")
+    for name in ("schemas", "data"):
+        (folder / "lcdb" / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "builders" / "lcdb_builders", folder / "lcdb_builders", ignore=CACHES)
+    lines = (ROOT / "lcdb" / "schema" / "tables.py").read_text().splitlines(keepends=True)
+    last = max(i for i, line in enumerate(lines) if line.startswith("        LearnerRow("))
+    lines.insert(last + 1, ROW)
+    (folder / "lcdb" / "schema" / "tables.py").write_text("".join(lines))
+    (folder / "lcdb_builders" / "learners" / "prior.py").write_text(FILE)
+    (folder / "plan.toml").write_text(PLAN)
+    (folder / "script.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_plans_know_it_and_what_it_costs(told):
+    (line,) = [line for line in told["plan"]["learners"] if line["name"] == "PRIOR"]
+    # 60 untuned cells, and as many tuned ones of two values and up to two refits each.
+    assert line["core_seconds"] == pytest.approx(300 * 12345e-6, rel=0.01)
+
+
+def test_builds_and_verifications_compute_it(told):
+    assert told["learners"] == ["NMC", "PRIOR"]
+    cells = told["verify"]["recomputed"]
+    assert {cell["learner"] for cell in cells} == {"NMC", "PRIOR"}
+    assert all(cell["agrees"] and cell["same_bits"] for cell in cells)
+
+
+def test_tables_and_figures_have_it(told):
+    assert "PRIOR" in told["table"]
+    assert told["colours"] == ["#999933", "#123456"] and "#123456" in told["drawn"]
+
+
+def test_benchmarks_time_it_beside_another(told):
+    (row, *_) = told["bench"]["comparison"]
+    assert row["learner"] == "PRIOR" and row["baseline"] == "PRIOR"
+    assert row["micros"] > 0 and row["usual_micros"] > 0
+    assert told["bench"]["parameters"]["PRIOR"] == {"equal": 3.0}
+    assert told["bench"]["projection"]["hours"]["PRIOR"]["61"] > 0
