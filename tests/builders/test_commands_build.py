@@ -164,6 +164,24 @@ def test_plan_tells_of_compiling(capsys, plan, monkeypatch, tmp_path):
     assert "compiled first" not in run(capsys, "plan", plan)[0]
 
 
+def test_plan_estimates_the_experiments(capsys):
+    names = ["--task", "moons", "--task", "circles", "--learner", "kNN", "--mode", "tuned"]
+    found = json.loads(run(capsys, "plan", "dse", *names, "--trials", 40, "--json")[0])
+    assert [p["part"] for p in found["parts"]] == ["dse-kNN-moons-tuned", "dse-kNN-circles-tuned"]
+    assert [p["trials"] for p in found["parts"]] == [40, 40]
+    twice = json.loads(run(capsys, "plan", "dse", *names, "--trials", 80, "--json")[0])
+    assert twice["core_hours"] == pytest.approx(2 * found["core_hours"], abs=2e-4)
+    ppo = ["--algorithm", "ppo", "--trials", 900, "--episodes", 100, "--partial-minibatch", "use"]
+    reruns = ["--appendix-c", "--reruns", 30]
+    lines = json.loads(run(capsys, "plan", "pendulum", *ppo, *reruns, "--json")[0])["parts"]
+    assert [p["trials"] for p in lines] == [900, 30, 30, 30, 30]
+    whole = run(capsys, "plan", "pendulum")[0]
+    assert "pendulum-actor_critic" in whole and "pendulum-ppo" in whole and "4,000" in whole
+    _, err = run(capsys, "plan", "dse", "--episodes", 10, code=1)
+    assert "--episodes means nothing for 'dse'" in err
+    assert "expected 1 or more" in run(capsys, "plan", "dse", "--trials", -1, code=1)[1]
+
+
 def test_a_plan_takes_names_of_datasets():
     named = load_plan({"datasets": ["iris", 11], "learners": ["LDC"]})
     assert named.content == load_plan({"datasets": [61, 11], "learners": ["LDC"]}).content

@@ -192,6 +192,6 @@ def test_options_of_another_kind_of_build_are_refused(tmp_path, capsys):
 
     out = ["--out", str(tmp_path / "db")]
     assert main(["build", "demo", *out, "--trials", "5"]) == 1
-    assert "--trials means nothing for 'lcdb build demo'" in capsys.readouterr().err
+    assert "--trials means nothing for 'demo'" in capsys.readouterr().err
     assert main(["build", "dse", *out, "--dataset", "61"]) == 1
-    assert "--dataset means nothing for 'lcdb build dse'" in capsys.readouterr().err
+    assert "--dataset means nothing for 'dse'" in capsys.readouterr().err

@@ -5,12 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from counts import counts
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles.risk import cvar_upper
 
 import lcdb
-from lcdb.distribution import cdf, cvar, cvar_error, dse, inverse_cdf, threshold_area
+from lcdb.distribution import (
+    cdf,
+    cvar,
+    cvar_difference,
+    cvar_error,
+    dse,
+    inverse_cdf,
+    nested,
+    spread,
+    threshold_area,
+)
 
 
 def sample(rng):
@@ -93,3 +104,152 @@ def test_the_standard_error_is_that_of_the_mean():
     with pytest.raises(ValueError, match="tail is 'left'"):
         cvar(z, 0.5, tail="left")
     assert lcdb.distribution.dse is dse
+
+
+def validate(chosen, data, rng):
+    return -chosen["C"] + 1e-9 * rng.random()
+
+
+def test_a_tuned_trial_trains_the_best_of_what_it_draws():
+    plain = dse(score, sample, data, trials=6, seed=4)
+    one = dse(score, sample, data, trials=6, seed=4, validate=validate, configurations=1)
+    assert one.drop_vars("validation").identical(plain)  # the first draw, the same data
+    tuned = dse(score, sample, data, trials=6, seed=4, validate=validate, configurations=30)
+    assert (tuned["C"] <= plain["C"]).all() and (tuned["C"] < plain["C"]).any()
+    assert np.allclose(tuned["validation"], -tuned["C"])
+    part = dse(score, sample, data, trials=2, seed=4, first=3, validate=validate, configurations=30)
+    assert tuned.isel(trial=slice(3, 5)).identical(part)
+
+
+def test_what_validation_cannot_rate_is_not_chosen():
+    def mostly_nan(chosen, data, rng):
+        return float("nan") if chosen["kernel"] == "linear" else 0.0
+
+    tuned = dse(score, sample, data, trials=9, seed=4, validate=mostly_nan, configurations=20)
+    assert (tuned["kernel"] == "poly").all()
+    with pytest.raises(ValueError, match="NaN for all 3"):
+        dse(score, sample, data, 1, 4, validate=lambda c, d, r: float("nan"), configurations=3)
+    with pytest.raises(ValueError, match="configurations is 0"):
+        dse(score, sample, data, 1, 4, validate=validate, configurations=0)
+    with pytest.raises(ValueError, match="called 'outcome'"):
+        dse(score, lambda rng: {"outcome": 1.0, "C": 1.0}, data, 1, 4)
+
+
+@pytest.mark.parametrize(("alpha", "tail"), [(0.5, "upper"), (0.0, "upper"), (0.3, "lower")])
+def test_the_difference_is_resampled_in_pairs(alpha, tail):
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=31), rng.integers(0, 3, 31).astype(float)
+    a, b = xr.DataArray(x, dims="trial"), xr.DataArray(y, dims="trial")
+    found = cvar_difference(a, b, alpha, tail, confidence=0.8, resamples=150, seed=3)
+    drawn = np.random.default_rng([3, 31]).integers(0, 31, (150, 31))
+
+    def reference(z):
+        return cvar_upper(z, alpha) if tail == "upper" else -cvar_upper(-z, 1 - alpha)
+
+    loops = np.array([float(reference(x[rows]) - reference(y[rows])) for rows in drawn])
+    assert float(found["difference"]) == pytest.approx(
+        float(reference(x) - reference(y)), abs=1e-12
+    )
+    assert float(found["error"]) == pytest.approx(loops.std(ddof=1), abs=1e-12)
+    assert float(found["low"]) == pytest.approx(np.quantile(loops, 0.1), abs=1e-12)
+    assert float(found["high"]) == pytest.approx(np.quantile(loops, 0.9), abs=1e-12)
+    assert float(found["share"]) == pytest.approx((loops > 0).mean() + 0.5 * (loops == 0).mean())
+    assert found.attrs["trials"] == 31
+
+
+def test_pairs_are_found_by_label():
+    a = xr.DataArray([1.0, 2.0, np.nan, 4.0], {"trial": [1, 2, 3, 4]}, "trial")
+    b = xr.DataArray([4.0, 0.0, 9.0], {"trial": [4, 2, 3]}, "trial")
+    found = cvar_difference(a, b, 0.0, resamples=10)
+    assert found.attrs["trials"] == 2 and float(found["difference"]) == 1.0
+    same = cvar_difference(a, a, 0.5, resamples=10)
+    assert float(same["share"]) == 0.5 and float(same["high"]) == 0.0
+    with pytest.raises(ValueError, match="without labels to pair them by"):
+        cvar_difference(a.drop_vars("trial"), b.drop_vars("trial"), 0.5)
+    with pytest.raises(ValueError, match="no trial in common"):
+        cvar_difference(a.isel(trial=[0]), b, 0.5)
+    with pytest.raises(ValueError, match="a has the dims learner, trial"):
+        cvar_difference(a.expand_dims("learner"), b, 0.5)
+    with pytest.raises(ValueError, match="tail is 'left'"):
+        cvar_difference(a, b, 0.5, "left")
+
+
+def test_the_interval_of_the_difference_holds_the_truth():
+    """Of standard normals the mean of the better half is sqrt(2 / pi) standard deviations."""
+    rng = np.random.default_rng(7)
+    times, inside = counts(200, 2000), 0
+    truth = 0.3 * np.sqrt(2 / np.pi)
+    for _ in range(times):
+        shared = rng.normal(size=300)
+        a = xr.DataArray(1.3 * shared, dims="trial")
+        b = xr.DataArray(shared + rng.normal(0, 1e-9, 300), dims="trial")
+        found = cvar_difference(a, b, 0.5, resamples=400)
+        inside += bool(found["low"] <= truth <= found["high"])
+    slack = 0.015 + 3 * np.sqrt(0.95 * 0.05 / times)
+    assert abs(inside / times - 0.95) <= slack
+
+
+def simulated(rng, h, d, s, sizes):
+    """Outcomes of independent normal effects with the given standard deviations."""
+    a, b, ab, e = sizes
+    return xr.DataArray(
+        rng.normal(0, a, (h, 1, 1))
+        + rng.normal(0, b, (1, d, 1))
+        + rng.normal(0, ab, (h, d, 1))
+        + rng.normal(0, e, (h, d, s)),
+        dims=("hyperparameters", "data", "repetition"),
+    )
+
+
+def test_components_of_the_spread_are_unbiased_and_know_their_error():
+    rng = np.random.default_rng(3)
+    sizes = np.array([2.0, 1.0, 0.5, 0.7])
+    found = [spread(simulated(rng, 12, 9, 2, sizes)) for _ in range(counts(200, 2000))]
+    variances = np.array([one["variance"].values for one in found])
+    errors = np.array([one["error"].values for one in found])
+    off = (variances.mean(axis=0) - sizes**2) / (variances.std(axis=0) / np.sqrt(len(found)))
+    assert np.abs(off).max() < 3.5
+    # The jackknife errs on the safe side with so few draws, by a quarter of the error at most.
+    ratio = (errors**2).mean(axis=0) / variances.var(axis=0)
+    assert (ratio > 0.85).all() and (ratio < 1.25**2 + 0.15).all()
+
+
+def test_components_are_those_of_an_analysis_of_variance():
+    """Against the textbook's sums of squares, one pair after the other."""
+    z = simulated(np.random.default_rng(1), 5, 4, 3, (1, 1, 1, 1))
+    x = z.values
+    h, d, s = x.shape
+    ss_h = sum(d * s * (x[i].mean() - x.mean()) ** 2 for i in range(h))
+    ss_d = sum(h * s * (x[:, j].mean() - x.mean()) ** 2 for j in range(d))
+    ss_e = sum((x[i, j, r] - x[i, j].mean()) ** 2 for i, j, r in np.ndindex(h, d, s))
+    ss_hd = ((x - x.mean()) ** 2).sum() - ss_h - ss_d - ss_e
+    ms_hd, ms_e = ss_hd / ((h - 1) * (d - 1)), ss_e / (h * d * (s - 1))
+    expected = [
+        (ss_h / (h - 1) - ms_hd) / (d * s), (ss_d / (d - 1) - ms_hd) / (h * s),
+        (ms_hd - ms_e) / s, ms_e,
+    ]  # fmt: skip
+    found = spread(z.transpose("repetition", "data", "hyperparameters"))
+    assert np.allclose(found["variance"], expected, rtol=1e-10)
+    assert list(found["source"].values) == [
+        "hyperparameters", "data", "interaction", "randomness",
+    ]  # fmt: skip
+    assert float(found["share"].sum()) == pytest.approx(1.0)
+
+
+def test_nested_trials_are_crossed_and_grow():
+    outcomes = nested(score, sample, data, 4, hyperparameters=3, data=4, repetitions=2)
+    more = nested(score, sample, data, 4, hyperparameters=5, data=6, repetitions=3)
+    assert outcomes.equals(more.isel(hyperparameters=range(3), data=range(4), repetition=range(2)))
+    fixed = nested(
+        lambda c, d, r: c["C"] + d.sum(), sample, data, 4, hyperparameters=3, data=4, repetitions=2
+    )
+    assert (fixed.isel(repetition=0) == fixed.isel(repetition=1)).all()
+    result = spread(fixed)
+    assert abs(float(result["variance"].sel(source="randomness"))) < 1e-20
+    assert abs(float(result["variance"].sel(source="interaction"))) < 1e-12
+    with pytest.raises(ValueError, match="1 repetition"):
+        nested(score, sample, data, 4, repetitions=1)
+    with pytest.raises(ValueError, match="dims"):
+        spread(fixed.isel(data=0))
+    with pytest.raises(ValueError, match="NaN"):
+        spread(fixed * np.nan)

@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--offline", action="store_true", help="download nothing")
     parser.add_argument("--quiet", action="store_true", help="print no progress")
-    experiments.configure(parser)
+    experiments.configure(parser, builds=True)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -9,8 +9,12 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
+from lcdb_builders.commands import experiments
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from rich.table import Table as RichTable
 
     from lcdb_builders.learners.base import Learner
     from lcdb_builders.planning.estimate import Estimate, Line
@@ -26,7 +30,10 @@ COMPILE_SECONDS = 15.0
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lcdb plan`."""
     parser.add_argument(
-        "plan", metavar="PLAN", nargs="?", help="a TOML file, or a shipped plan; none: list those"
+        "plan",
+        metavar="PLAN",
+        nargs="?",
+        help="a TOML file, a shipped plan, or an experiment: dse, pendulum; none: list plans",
     )
     parser.add_argument("--dataset", action="append", metavar="ID", help="only this one")
     parser.add_argument("--learner", action="append", metavar="NAME", help="only this one")
@@ -37,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="allow the plan to name classes from elsewhere than scikit-learn: runs their code",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    experiments.configure(parser, builds=False)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -47,6 +55,10 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb_builders.run.compiling import uncompiled
     from lcdb_builders.run.progress import duration
 
+    experiments.check_options(arguments)
+    if arguments.plan in experiments.OPTIONS:
+        _tell_experiment(arguments)
+        return
     if arguments.plan is None:
         for name, title in shipped_plans().items():
             print(f"{name:<10} {title}")
@@ -74,6 +86,27 @@ def run(arguments: argparse.Namespace) -> None:
                 f"Not in these times: kernels of {names} are compiled first, once per machine, "
                 f"which takes about {about} of one core."
             )
+
+
+def _tell_experiment(arguments: argparse.Namespace) -> None:
+    """Print what the parts of an experiment will take."""
+    from rich.console import Console
+
+    lines = experiments.plan_experiment(arguments)
+    if arguments.json:
+        parts = [
+            {"part": label, "trials": trials, "core_hours": round(seconds / 3600, 4)}
+            for label, trials, seconds in lines
+        ]
+        hours = round(sum(seconds for *_, seconds in lines) / 3600, 4)
+        print(json.dumps({"parts": parts, "core_hours": hours}, indent=2))
+        return
+    rows = [(label, f"{trials:,}", _hours(s / 3600)) for label, trials, s in lines]
+    total = sum(trials for _, trials, _ in lines), sum(seconds for *_, seconds in lines)
+    footer = ("total", f"{total[0]:,}", _hours(total[1] / 3600))
+    console = Console()
+    console.print(_table(("part", "trials", "core-hours"), rows, footer))
+    console.print("Times are estimates for one core; many cores share them.", highlight=False)
 
 
 def _timings(
@@ -129,8 +162,10 @@ def _print(plan: Plan, found: Estimate) -> None:
         f"{', '.join(plan.tunings)}",
         highlight=False,
     )
-    console.print(_table("dataset", found.datasets, found.total))
-    console.print(_table("learner", found.learners, found.total))
+    names = ("units", "blocks", "cells", "on disk", "core-hours")
+    for first, lines in (("dataset", found.datasets), ("learner", found.learners)):
+        rows = [_cells(line) for line in lines]
+        console.print(_table((first, *names), rows, _cells(found.total)))
     if found.unknown:
         console.print(
             as_rich(
@@ -145,29 +180,30 @@ def _print(plan: Plan, found: Estimate) -> None:
     console.print("Times are estimates for one core; many cores share them.", highlight=False)
 
 
-def _table(first: str, lines: Sequence[Line], total: Line):
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]], footer: Sequence[str]) -> RichTable:
+    """Return a table whose last line is the total; all columns but the first are numbers."""
     from rich import box
     from rich.table import Table
 
     from lcdb.text import as_rich
 
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_footer=True)
-    cells = _cells(total)
-    table.add_column(first, footer=cells[0])
-    for name, footer in zip(
-        ("units", "blocks", "cells", "on disk", "core-hours"), cells[1:], strict=True
-    ):
-        table.add_column(name, justify="right", footer=footer)
-    for line in lines:
-        table.add_row(*map(as_rich, _cells(line)))
+    for name, last in zip(names, footer, strict=True):
+        table.add_column(name, footer=last, justify="left" if name == names[0] else "right")
+    for row in rows:
+        table.add_row(*map(as_rich, row))
     return table
 
 
 def _cells(line: Line) -> tuple[str, ...]:
-    hours = f"{line.hours:,.0f}" if line.hours >= 10 else f"{line.hours:.2g}"
-    hours = hours if line.hours >= 0.01 else "< 0.01"
     counts = (f"{count:,}" for count in (line.units, line.blocks, line.cells))
-    return (line.label, *counts, _size(line.size), hours)
+    return (line.label, *counts, _size(line.size), _hours(line.hours))
+
+
+def _hours(hours: float) -> str:
+    if hours < 0.01:
+        return "< 0.01"
+    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.2g}"
 
 
 def _size(size: float) -> str:

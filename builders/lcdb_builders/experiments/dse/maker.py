@@ -8,7 +8,8 @@ streams of the part.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from lcdb_builders.domain.streams import StreamKey, stream, stream_key
 from lcdb_builders.experiments.dse.learners import LEARNERS, Configuration, Learner
 from lcdb_builders.experiments.dse.tasks import TASKS, draw
 
-__all__ = ["IMPLEMENTATION", "prepare", "seconds", "trials"]
+__all__ = ["IMPLEMENTATION", "cross_validation", "prepare", "seconds", "trials"]
 
 #: What computes the trials; raised when their numbers change.
 IMPLEMENTATION = "scikit-learn-1"
@@ -87,12 +88,12 @@ def _trial(part: Part, trial: int, data: Snapshot | None) -> dict[str, float]:
         warnings.simplefilter("ignore")
         if mode == "tuned":
             drawn = [learner.draw(rng) for _ in range(part.parameters["configurations"])]
-            states = {
-                (c, fold): state("training", c + 1, fold)
+            means = [
+                cross_validation(learner, drawn[c], X, y, partial(state, "training", c + 1))
                 for c in range(len(drawn))
-                for fold in range(_FOLDS)
-            }
-            chosen, cv_accuracy = _tune(learner, drawn, X, y, states)
+            ]
+            best = int(np.argmax(means))  # the first of them
+            chosen, cv_accuracy = drawn[best], means[best]
         else:
             chosen = learner.draw(rng)
         model = learner.make(chosen, state("training")).fit(X, y)
@@ -103,23 +104,28 @@ def _trial(part: Part, trial: int, data: Snapshot | None) -> dict[str, float]:
 _FOLDS = 3
 
 
-def _tune(
+def cross_validation(
     learner: Learner,
-    drawn: Sequence[Configuration],
+    chosen: Configuration,
     X: np.ndarray,
     y: np.ndarray,
-    states: dict[tuple[int, int], np.random.RandomState],
-) -> tuple[Configuration, float]:
-    """Return the first of the best configurations in cross-validation, and its mean accuracy."""
+    state: Callable[[int], np.random.RandomState],
+) -> float:
+    """Return the mean accuracy of a configuration in cross-validation.
+
+    Parameters
+    ----------
+    learner, chosen
+        What is fitted.
+    X, y
+        Rows for training.
+    state
+        Returns the random numbers of a fold.
+    """
     from sklearn.model_selection import StratifiedKFold
 
-    folds = list(StratifiedKFold(_FOLDS).split(X, y))
-    means = []
-    for c, configuration in enumerate(drawn):
-        scores = [
-            learner.make(configuration, states[c, fold]).fit(X[fit], y[fit]).score(X[held], y[held])
-            for fold, (fit, held) in enumerate(folds)
-        ]
-        means.append(float(np.mean(scores)))
-    best = int(np.argmax(means))
-    return drawn[best], means[best]
+    scores = [
+        learner.make(chosen, state(fold)).fit(X[fit], y[fit]).score(X[held], y[held])
+        for fold, (fit, held) in enumerate(StratifiedKFold(_FOLDS).split(X, y))
+    ]
+    return float(np.mean(scores))

@@ -1,100 +1,17 @@
-"""How good an algorithm is *and* how hard it is to tune: distributions over hyper-parameters.
-
-`dse` evaluates an algorithm of your own as the experiments are built: every trial draws
-hyper-parameters and data, trains, and keeps what came of it (Algorithm 1 of Jordan, Cohen and
-Thomas). The other functions take its outcomes, or those of ``db["dse"]``, along the dim ``trial``.
-"""
+"""Statistics of outcomes along the dim ``trial``: CDFs, quantiles, CVaR."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from lcdb import stats
 
-__all__ = ["cdf", "cvar", "cvar_error", "dse", "inverse_cdf", "threshold_area"]
+__all__ = ["cdf", "cvar", "cvar_error", "inverse_cdf", "threshold_area"]
 
 _TRIAL = "trial"
-
-
-def dse(
-    train_and_score: Callable[[Mapping[str, Any], Any, np.random.Generator], float],
-    sample_hyperparameters: Callable[[np.random.Generator], Mapping[str, Any]],
-    sample_data: Callable[[np.random.Generator], Any],
-    trials: int,
-    seed: int,
-    *,
-    first: int = 0,
-) -> xr.Dataset:
-    """Return the outcomes of an algorithm under random hyper-parameters, trial by trial.
-
-    Trial t is a pure function of `seed` and t: more trials later leave the earlier ones as they
-    are, and a trial can be run again alone. Hyper-parameters, data and training have a stream each.
-
-    Parameters
-    ----------
-    train_and_score
-        Takes hyper-parameters, data and a random generator; returns the outcome, a number.
-    sample_hyperparameters
-        Takes a random generator; returns hyper-parameters by name.
-    sample_data
-        Takes a random generator; returns data, such as a training and a test part.
-    trials
-        How many.
-    seed
-        Of all streams.
-    first
-        The trial to begin with.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``outcome`` and every hyper-parameter along ``trial``; one that a trial has not is NaN, or
-        None if it is no number.
-
-    Examples
-    --------
-    >>> def sample(rng):
-    ...     return {"shrinkage": 10 ** rng.uniform(-3, 1)}
-    >>> def data(rng):
-    ...     return rng.normal(1.0, 1.0, 20)
-    >>> def train_and_score(chosen, x, rng):
-    ...     return -abs(x.mean() / (1 + chosen["shrinkage"]) - 1.0)
-    >>> found = dse(train_and_score, sample, data, trials=200, seed=1)
-    >>> found["outcome"].sizes["trial"], float(cvar(found["outcome"], 0.5)) > -0.2
-    (200, True)
-    """
-    if trials < 1:
-        msg = f"trials is {trials}; expected 1 or more"
-        raise ValueError(msg)
-    run = range(first, first + trials)
-    outcomes, drawn = [], []
-    for trial in run:
-        streams = np.random.SeedSequence([seed, trial]).spawn(3)
-        of_hyperparameters, of_data, of_training = map(np.random.default_rng, streams)
-        chosen = dict(sample_hyperparameters(of_hyperparameters))
-        outcomes.append(float(train_and_score(chosen, sample_data(of_data), of_training)))
-        drawn.append(chosen)
-    names = dict.fromkeys(name for chosen in drawn for name in chosen)
-    columns = {name: (_TRIAL, _column([chosen.get(name) for chosen in drawn])) for name in names}
-    return xr.Dataset(
-        {"outcome": (_TRIAL, np.array(outcomes)), **columns},
-        {_TRIAL: np.array(run)},
-        {"seed": seed},
-    )
-
-
-def _column(values: list[Any]) -> np.ndarray:
-    """Return values as numbers where they are, with NaN for those that are missing."""
-    if all(v is None or isinstance(v, int | float | np.number) for v in values):
-        missing = any(v is None for v in values)
-        return np.array([np.nan if v is None else v for v in values], float if missing else None)
-    column = np.empty(len(values), object)
-    column[:] = values
-    return column
 
 
 def _rows(
@@ -103,14 +20,14 @@ def _rows(
     """Return a statistic of every row of trials, without those that were not computed."""
     others = [dim for dim in z.dims if dim != _TRIAL]
     values = z.transpose(*others, _TRIAL).values.astype(float)
-    shape = tuple(len(at) for at in dims.values())
-    found = np.full((*values.shape[:-1], *shape), np.nan)
+    shape = tuple(len(values_at) for values_at in dims.values())
+    result = np.full((*values.shape[:-1], *shape), np.nan)
     for where in np.ndindex(values.shape[:-1]):
         row = values[where][~np.isnan(values[where])]
         if row.size:
-            found[where] = statistic(row)
+            result[where] = statistic(row)
     coords = {dim: z[dim] for dim in others if dim in z.coords} | dict(dims)
-    return xr.DataArray(found, coords, (*others, *dims), name=z.name)
+    return xr.DataArray(result, coords, (*others, *dims), name=z.name)
 
 
 def cdf(z: xr.DataArray, at: np.ndarray, confidence: float = 0.95) -> xr.Dataset:
