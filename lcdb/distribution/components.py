@@ -97,8 +97,8 @@ def spread(outcomes: xr.DataArray) -> xr.Dataset:
     xarray.Dataset
         By ``source``: ``variance``, an unbiased estimate, which may fall below 0 where there is
         next to none; ``error``, its standard error, the larger of those by the jackknife over
-        hyper-parameters and over data; and ``share`` of the sum, with those below 0 as 0. The interaction is what data do to
-        some hyper-parameters and not to others.
+        hyper-parameters and over data; and ``share`` of the sum, with those below 0 as 0. The
+        interaction is what data do to some hyper-parameters and not to others.
 
     Examples
     --------
