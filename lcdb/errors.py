@@ -29,6 +29,7 @@ __all__ = [
     "PartialCurveWarning",
     "PlanError",
     "ReadError",
+    "RecomputedWarning",
     "SchemaError",
     "StaleError",
     "StorageError",
@@ -70,6 +71,10 @@ class DatasetWarning(UserWarning):
 
 class PartialCurveWarning(UserWarning):
     """A curve lacks values that it should have: the message gives its status and the reason."""
+
+
+class RecomputedWarning(UserWarning):
+    """What was computed again differs from what is stored, by no more than machines may differ."""
 
 
 class PlanError(LCDBError, ValueError):

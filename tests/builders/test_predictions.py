@@ -258,10 +258,10 @@ def test_other_processes_find_the_same(db, monkeypatch, capsys):
     monkeypatch.setattr(spending, "_WORTH", 0.0)
     where = {"sampling": "random", "split": "fixed"}
     shared = db.derive("iris", "TREE", "mcc", workers=2, progress=True, **where)
-    assert f"{3 * R} cells to fit" in capsys.readouterr().err
+    assert f"{3 * R} cells to compute again" in capsys.readouterr().err
     assert shared.equals(db.derive("iris", "TREE", "mcc", workers=1, **where))
     predicted = db.predictions("iris", "TREE", n=2, workers=1, progress=True, **where)
-    assert predicted.sizes["repetition"] == R and "to fit" in capsys.readouterr().err
+    assert predicted.sizes["repetition"] == R and "to compute again" in capsys.readouterr().err
 
 
 def test_classifiers_from_elsewhere_are_imported_when_allowed(db):

@@ -185,6 +185,8 @@ class KernelLearner(BuiltinLearner):
     implementation = "kernel-2"
     #: Whether `fill_tuned` is there.
     tunes: ClassVar[bool] = False
+    #: Whether `keep` takes the very steps that make the numbers, and so gives these as well.
+    keeps_numbers: ClassVar[bool] = True
 
     def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
         """Return the scores of a block by split."""
@@ -210,6 +212,25 @@ class KernelLearner(BuiltinLearner):
         None leaves blocks to the reference estimator: these features are beyond the kernels.
         """
         return snapshot.X
+
+    def keep(self, call: BlockCall, tuned: Tuned, choices: np.ndarray | None) -> None:
+        """Fill a block, and keep what is said of the rows of constant test sets.
+
+        Parameters
+        ----------
+        call
+            The block.
+        tuned
+            Filled: its values have room for what is said, see `lcdb_builders.kernels.scores.kept`.
+            Untuned blocks have values alone.
+        choices
+            Of tuned blocks, the index of the grid value chosen by the metric ``tuned.kept``, where
+            that is known already.
+        """
+        if call.block.unit.tuning == "default":
+            self.fill(call, tuned.values)
+        else:
+            self.fill_tuned(call, tuning_of(call.block), tuned)
 
     @abstractmethod
     def fill(self, call: BlockCall, values: np.ndarray) -> None:

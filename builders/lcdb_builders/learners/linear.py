@@ -81,7 +81,7 @@ class _Linear(OneVsRestLearner):
     def solve_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> int:
         """Fill a tuned block; returns how many fits found no optimum."""
         task, columns, root = self._in_coordinates(call)
-        held = hold_out_of(task, columns, tuning)
+        held = hold_out_of(task, columns, tuning, tuned)
         count = linear_tuned(self.kind, task, columns, penalty_of(root), root, tuning, held, tuned)
         return int(count[3])
 

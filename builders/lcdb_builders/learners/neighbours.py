@@ -9,6 +9,7 @@ import numpy as np
 
 from lcdb_builders.domain.frame import exponent_of
 from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.kernels.core.cell import WIDTH
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
 from lcdb_builders.kernels.core.sets import ADDITIVE, RANDOM, Columns, Task, constant_columns
 from lcdb_builders.kernels.neighbours.block import Table, nearest_block, table_of
@@ -19,6 +20,7 @@ from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall, KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
 from lcdb_builders.learners.costing import Cost
+from lcdb_builders.reference.tuning import TuningRule
 
 __all__ = ["NNC"]
 
@@ -62,6 +64,7 @@ class NNC(KernelLearner):
     grid = COUNTS
     ranking = "probability"
     tunes = True
+    keeps_numbers = False
     reference = "lcdb_builders.reference.neighbours"
     cost = Cost(
         reference={"": 110, "tk": 0.02, "tnd": 0.0015},
@@ -92,6 +95,22 @@ class NNC(KernelLearner):
             nearest_block(task, columns, table, values)
         else:
             votes_block(neighbours, task, columns, table, values)
+
+    def keep(self, call: BlockCall, tuned: Tuned, choices: np.ndarray | None) -> None:
+        """Keep the shares of votes; numbers without them are had from fewer steps."""
+        if tuned.values.shape[-1] == WIDTH:
+            super().keep(call, tuned, choices)
+            return
+        unit, task, columns = call.block.unit, call.task, call.columns
+        table = _table(call.snapshot, task, columns, lists=False)
+        if unit.tuning == "default":
+            votes_block(unit.parameters["neighbors"], task, columns, table, tuned.values)
+            return
+        assert choices is not None
+        for chosen in np.unique(choices):
+            values = np.empty_like(tuned.values)
+            votes_block(TuningRule.of(unit).grid[chosen], task, columns, table, values)
+            tuned.values[choices == chosen] = values[choices == chosen]
 
     def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
         """Fill a tuned block."""

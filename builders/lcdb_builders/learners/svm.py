@@ -104,7 +104,7 @@ class GSVC(OneVsRestLearner):
 
     def solve_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> int:
         """Fill a tuned block; returns how many fits found no optimum."""
-        held = hold_out_of(call.task, call.columns, tuning)
+        held = hold_out_of(call.task, call.columns, tuning, tuned)
         none = np.zeros((1, call.snapshot.classes), np.int64)
         tolerances, limits = _violations(tuning.grid)
         count = svm_tuned(

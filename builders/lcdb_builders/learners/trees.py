@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +14,10 @@ from lcdb_builders.kernels.core.holdout import Tuned, Tuning
 from lcdb_builders.kernels.trees.block import boosting_block, forest_block, tree_block
 from lcdb_builders.kernels.trees.cells import data_of, grid_of
 from lcdb_builders.kernels.trees.codes import LARGEST, code
-from lcdb_builders.learners.base import Parameter, Scores
+from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall, KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
 from lcdb_builders.learners.costing import Cost
-from lcdb_builders.reference.block import reference_block
 from lcdb_builders.reference.cell import learner_key
 from lcdb_builders.reference.randomness import CellStream, features_at_node
 
@@ -41,11 +40,12 @@ class _Tree(KernelLearner):
     tunes = True
     reference = "lcdb_builders.reference.trees"
 
-    def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
-        """Return the scores of a block by split."""
-        if snapshot.rows > LARGEST:  # the reference takes the same decisions, whatever the size
-            return reference_block(self, snapshot, block, splits)
-        return super().block(snapshot, block, splits)
+    def features(self, snapshot: Snapshot) -> np.ndarray | None:
+        """Return the rows, unless they are too many for codes.
+
+        The reference takes the same decisions, whatever their number.
+        """
+        return snapshot.X if snapshot.rows <= LARGEST else None
 
     def estimator(self, snapshot: Snapshot, params: Mapping[str, Any], **cell: Any) -> Any:
         """Return the unfitted reference estimator with the cell's random stream."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block, Unit
 from lcdb_builders.learners.base import Learner, LossyScores
+from lcdb_builders.predict.kernels import Heard, hear, runs
 from lcdb_builders.predict.metrics import Measure, evaluate
 from lcdb_builders.reference.cell import (
     LostCellError,
@@ -54,34 +56,92 @@ class Computed(NamedTuple):
 
 def names_of(measures: Sequence[Measure], rows: Sequence[str]) -> list[tuple[str, str, Measure]]:
     """Return (name of the variable, rows, metric) of everything that is measured."""
-    return [
-        (one.name if kind == "test" else f"{kind}_{one.name}", kind, one)
-        for kind in rows
-        for one in measures
-    ]
+    return [(f"{prefix_of(kind)}{one.name}", kind, one) for kind in rows for one in measures]
+
+
+def prefix_of(kind: str) -> str:
+    """Return what the names of variables begin with that are of other rows than test rows."""
+    return "" if kind == "test" else f"{kind}_"
 
 
 @dataclass(frozen=True)
 class ByKernel:
-    """The four metrics on test rows of a learner of the database, as a build computes them.
+    """A learner of the database, computed as a build computes it.
 
     Parameters
     ----------
     learner, snapshot, unit
         Who learns what; the sizes of the unit are those that are asked for.
-    measures
-        Which of the four metrics.
+    measures, rows, names
+        As of `ByEstimator`.
     """
 
     learner: Learner
     snapshot: Snapshot
     unit: Unit
     measures: tuple[Measure, ...]
+    rows: tuple[str, ...] = ("test",)
+    names: np.ndarray | None = None
+
+    @property
+    def numbers_suffice(self) -> bool:
+        """Whether nothing is asked for but the metrics of a database, on test rows."""
+        return self.rows == ("test",) and all(one.is_stored for one in self.measures)
 
     def compute(self, piece: Piece) -> Computed:
         """Return the values of a piece."""
         sizes = self.unit.sizes[piece.first_size : piece.stop_size]
-        block = Block(self.unit, sizes, piece.first, piece.stop)
+        if self.numbers_suffice:
+            return self._numbers(Block(self.unit, sizes, piece.first, piece.stop))
+        shape = len(sizes), piece.stop - piece.first
+        asked = names_of(self.measures, self.rows)
+        values = {name: np.full(shape, np.nan) for name, _, _ in asked}
+        repetitions = range(piece.first, piece.stop)
+        for which, several in runs(self.snapshot, len(sizes), repetitions):
+            only_test = self.rows == ("test",)
+            heard = hear(
+                self.learner,
+                self.snapshot,
+                self.unit,
+                sizes[which],
+                repetitions[several],
+                only_test=only_test,
+            )
+            if heard is None:
+                return self._by_estimator().compute(piece)
+            for a, n in enumerate(sizes[which]):
+                for b, repetition in enumerate(repetitions[several]):
+                    for name, value in self._cell(heard, (a, b), n, repetition).items():
+                        values[name][which.start + a, several.start + b] = value
+        return Computed(values)
+
+    def _cell(
+        self, heard: Heard, place: tuple[int, int], n: int, repetition: int
+    ) -> dict[str, float]:
+        values: dict[str, float] = {}
+        classes = self.snapshot.classes
+        for kind in self.rows:
+            of_test = kind == "test"
+            if of_test:
+                rows = self._draws.test(n, repetition)
+                weight = np.ones(len(rows), int)
+            else:
+                rows, weight = weighted_rows(self._draws.train(n, repetition))
+            answers = heard.answers(*place, rows, of_test=of_test)
+            scores = evaluate(self.measures, answers, weight, classes, self.names)
+            values |= {f"{prefix_of(kind)}{name}": value for name, value in scores.items()}
+        return values
+
+    @cached_property
+    def _draws(self) -> Draws:
+        return self.unit.draws(self.snapshot.rows)
+
+    def _by_estimator(self) -> ByEstimator:
+        return ByEstimator(
+            self.learner, self.snapshot, self.unit, self.measures, self.rows, self.names
+        )
+
+    def _numbers(self, block: Block) -> Computed:
         scores = self.learner.block(self.snapshot, block, [self.unit.split])[self.unit.split]
         values = {one.name: scores[one.name].astype(np.float64) for one in self.measures}
         if "accuracy" in values:  # a count of rows, of which single precision is a rounding
@@ -89,7 +149,7 @@ class ByKernel:
         return Computed(values, scores.lost if isinstance(scores, LossyScores) else ())
 
     def _test_rows(self, block: Block) -> np.ndarray:
-        draws = self.unit.draws(self.snapshot.rows)
+        draws = self._draws
         if self.unit.split != "varying":
             return np.full(block.shape, len(draws.fixed_test))
         drawn = np.broadcast_to(np.array(block.sizes)[:, None], block.shape)
@@ -123,7 +183,7 @@ class ByEstimator:
     unit: Unit
     measures: tuple[Measure, ...]
     rows: tuple[str, ...]
-    names: np.ndarray
+    names: np.ndarray | None
     splits: Sequence[Split] | None = None
     timed: bool = False
     labels_suffice: bool = field(init=False)
@@ -172,7 +232,9 @@ class ByEstimator:
         if self.timed:
             values["fit_time"] = took
         for kind in self.rows:
-            rows, weight = (test, np.ones(len(test), int)) if kind == "test" else _distinct(train)
+            rows, weight = (
+                (test, np.ones(len(test), int)) if kind == "test" else weighted_rows(train)
+            )
             started = time.perf_counter()
             answers = answer_cell(
                 self.learner, fitted, self.snapshot, rows, labels_suffice=self.labels_suffice
@@ -181,8 +243,7 @@ class ByEstimator:
             scores = evaluate(self.measures, answers, weight, classes, self.names)
             if self.timed and kind == "test":
                 values["score_time"] = time.perf_counter() - started
-            prefix = "" if kind == "test" else f"{kind}_"
-            values |= {f"{prefix}{name}": value for name, value in scores.items()}
+            values |= {f"{prefix_of(kind)}{name}": value for name, value in scores.items()}
             why = why or answers.why
         return values, why
 
@@ -192,9 +253,3 @@ class ByEstimator:
             return train[:n], test
         draws: Draws = self.unit.draws(self.snapshot.rows)
         return training_rows(draws, n, repetition), draws.test(n, repetition)
-
-
-def _distinct(train: np.ndarray) -> Split:
-    """Return the distinct training rows, and how often each was drawn."""
-    rows, counts = weighted_rows(train)
-    return rows, counts

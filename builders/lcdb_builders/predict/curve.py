@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from lcdb.errors import ArgumentError, LabelError, PartialCurveWarning, did_you_mean
-from lcdb.schema import METRICS, SAMPLINGS
+from lcdb.schema import SAMPLINGS
 from lcdb_builders.domain.lost import Lost, told_lost
 from lcdb_builders.domain.sampling import largest_size
 from lcdb_builders.domain.unit import Unit, canonical_json
@@ -202,7 +202,7 @@ def curve_of(
             workers=threads,
             seconds=seconds,
             progress=shown,
-            processes=isinstance(work, ByEstimator),
+            processes=isinstance(work, ByEstimator) or not work.numbers_suffice,
         )
     finally:
         shown.end()
@@ -240,9 +240,8 @@ class _Asked:
             tuning_rule="",
             sizes=n,
         )
-        stored = all(one.name in METRICS and one.own is None for one in self.measures)
-        if not learner.foreign and splits is None and self.rows == ("test",) and stored:
-            return ByKernel(learner, snapshot, unit, self.measures)
+        if not learner.foreign and splits is None:
+            return ByKernel(learner, snapshot, unit, self.measures, self.rows, own.classes)
         return ByEstimator(
             learner,
             snapshot,

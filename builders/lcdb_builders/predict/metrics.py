@@ -159,6 +159,11 @@ class Measure:
     attrs: Mapping[str, Any]
 
     @property
+    def is_stored(self) -> bool:
+        """Whether it is one of the four that databases hold."""
+        return self.function is None and self.own is None
+
+    @property
     def needs_probability(self) -> bool:
         """Whether labels are not enough."""
         return self.own is not None or self.name in _NEED_PROBABILITY
@@ -247,6 +252,7 @@ def _stored(answers: Answers, said: Said) -> Mapping[str, float]:
             ranking=answers.ranking,
             decisions=often(answers.decisions),
             label=often(answers.label),
+            ranks=often(answers.ranks),
         )
     )
 
@@ -275,7 +281,7 @@ def evaluate(
     """
     said = Said.of(answers, weight, classes)
     stored: Mapping[str, float] = {}
-    if any(one.function is None and one.own is None for one in measures):
+    if any(one.is_stored for one in measures):
         stored = _stored(answers, said)
     values = {}
     for one in measures:

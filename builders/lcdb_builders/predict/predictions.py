@@ -11,7 +11,13 @@ import numpy as np
 import xarray as xr
 
 from lcdb.database import Database, Key
-from lcdb.errors import ArgumentError, LabelError, PartialCurveWarning, did_you_mean
+from lcdb.errors import (
+    ArgumentError,
+    LabelError,
+    PartialCurveWarning,
+    RecomputedWarning,
+    did_you_mean,
+)
 from lcdb.schema import METRICS
 from lcdb_builders.domain.lost import Lost, told_lost
 from lcdb_builders.predict.cells import Computed, Piece
@@ -23,7 +29,7 @@ from lcdb_builders.run.progress import Progress, Words, choose
 
 __all__ = ["derive", "predictions"]
 
-_WORDS = Words("fitting again", "cells", "to fit")
+_WORDS = Words("computing again", "cells", "to compute again")
 
 
 def predictions(
@@ -44,9 +50,9 @@ def predictions(
 ) -> xr.Dataset:
     """Return what the cells of a curve predicted at one size.
 
-    Each cell is fitted again on the rows it was fitted on, with the reference estimator of its
-    learner (of a classifier from elsewhere, itself), and its metrics on test rows are held to the
-    stored numbers.
+    Each cell is computed again as in the build, and its metrics on test rows are held to the stored
+    numbers: on the type of machine that these come from, every bit; elsewhere within the tolerance
+    of the learner, with a warning.
 
     Parameters
     ----------
@@ -76,10 +82,15 @@ def predictions(
         (repetition, row), how often a row is in the training set. The attribute
         ``largest_difference`` says by how much a stored metric was missed at most.
 
+    Warns
+    -----
+    RecomputedWarning
+        Stored numbers come from elsewhere, and here they are others within the tolerance.
+
     Raises
     ------
     CellError
-        A cell fitted again is not the stored one.
+        A cell computed again is not the stored one.
 
     Examples
     --------
@@ -138,7 +149,7 @@ def derive(
     progress: bool | Progress = False,
     allow_import: bool = False,
 ) -> xr.DataArray:
-    """Return a curve of any metric, of cells that are fitted again.
+    """Return a curve of any metric, of cells that are computed again.
 
     Parameters
     ----------
@@ -148,7 +159,7 @@ def derive(
         A name (`lcdb_builders.predict.metrics`), or ``f(y, label, probability, weight)`` of class
         codes that returns a number.
     n
-        Sizes; all of the curve unless given, which may take long.
+        Sizes; all of the curve unless given, which may take as long as its build.
     repetitions, workers, progress, allow_import
         As `predictions` takes them.
     rows
@@ -264,5 +275,13 @@ def _account(
     if lost:
         msg = f"{refits.unit.label}: {told_lost(lost)}"
         warnings.warn(msg, PartialCurveWarning, stacklevel=4)
+    off = float(values[OFF].max())
+    if off:
+        msg = (
+            f"{refits.unit.label}: computed again here, a stored number differs by {off:.2g} at "
+            "most, which is within the tolerance of the learner: it comes from another type of "
+            "machine or version"
+        )
+        warnings.warn(msg, RecomputedWarning, stacklevel=4)
     tuned = {"chosen_by": chosen_by} if refits.choices is not None else {}
-    return {"rows": rows, "largest_difference": float(values[OFF].max()), **tuned}
+    return {"rows": rows, "largest_difference": off, **tuned}

@@ -1,14 +1,18 @@
-"""Cells of a database fitted again, and held to what is stored of them.
+"""Cells of a database computed again, and held to what is stored of them.
 
-The fits are those of the readable reference estimators; of classifiers from elsewhere, the fits of
-the build itself. Every cell's metrics on test rows are compared with the stored numbers, within the
-tolerances that implementations of one learner have; a cell beyond them is an error.
+Kernels say what they said in the build, and every cell's metrics on test rows are the stored
+numbers, bit for bit. Where the stored numbers come from other machines or versions, cells that
+differ are left to the readable reference estimators, which must agree with what is stored within
+the tolerances that implementations of one learner have; so are cells of learners without kernels.
+Classifiers from elsewhere are fitted as in the build. A cell that is not the stored one is an
+error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,11 +21,13 @@ from lcdb.database import Database, Key
 from lcdb.errors import CellError, LabelError, NotBuiltError
 from lcdb.schema import METRICS, UNIT_DIMS
 from lcdb_builders.domain.lost import Lost
+from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.predict.cells import Computed, Piece
+from lcdb_builders.predict.kernels import Heard, hear, runs
 from lcdb_builders.predict.metrics import Measure, Said, evaluate
 from lcdb_builders.reference.agreement import allowed
 from lcdb_builders.reference.cell import (
@@ -38,6 +44,9 @@ from lcdb_builders.reference.tuning import TuningRule
 from lcdb_builders.threads import one_thread
 
 __all__ = ["ROWS", "Derived", "Predicted", "Refits", "refits_of"]
+
+#: A cell: its place among sizes and repetitions, and in what was heard.
+_Cell = tuple[tuple[int, int], tuple[int, int]]
 
 ROWS = ("test", "train", "all")
 #: By how much a metric misses its stored number at most: a value by cell.
@@ -60,6 +69,10 @@ class Refits:
         Of a tuned curve, the index of the chosen grid value by cell.
     rows
         Which rows are asked about.
+    chosen_by
+        Of a tuned curve, the metric whose choice is meant.
+    expects_same_bits
+        Whether the stored numbers were computed by this implementation, on such machines.
     """
 
     learner: Learner
@@ -70,6 +83,13 @@ class Refits:
     stored: Mapping[str, np.ndarray]
     choices: np.ndarray | None
     rows: str
+    chosen_by: str
+    expects_same_bits: bool
+
+    @cached_property
+    def draws(self) -> Draws:
+        """Training and test rows of all cells."""
+        return self.unit.draws(self.snapshot.rows)
 
     def asked(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows that are asked about, and how often each counts."""
@@ -78,17 +98,19 @@ class Refits:
         rows = test if self.rows == "test" else np.arange(self.snapshot.rows)
         return rows, np.ones(len(rows), int)
 
-    def fitted(self, i: int, j: int) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Return the estimator of a cell, its training rows with copies, and its test rows."""
+    def drawn(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the training rows of a cell with copies, and its test rows."""
         n, repetition = self.sizes[i], self.repetitions[j]
-        draws = self.unit.draws(self.snapshot.rows)
-        train, test = training_rows(draws, n, repetition), draws.test(n, repetition)
+        return training_rows(self.draws, n, repetition), self.draws.test(n, repetition)
+
+    def fitted(self, i: int, j: int, train: np.ndarray) -> Any:
+        """Return the reference estimator of a cell."""
+        n, repetition = self.sizes[i], self.repetitions[j]
         params = None
         if self.choices is not None:
             rule = TuningRule.of(self.unit)
             params = {**self.unit.parameters, rule.parameter: rule.grid[self.choices[i, j]]}
-        model = fit_cell(self.learner, self.snapshot, self.unit, train, n, repetition, params)
-        return model, train, test
+        return fit_cell(self.learner, self.snapshot, self.unit, train, n, repetition, params)
 
     def compute(self, piece: Piece) -> Computed:
         """Return what is asked of the cells of a piece."""
@@ -97,21 +119,70 @@ class Refits:
         values[OFF] = np.zeros(shape)
         lost = []
         with scratch_folder(), one_thread():
-            for i, j in np.ndindex(*shape):
-                place = piece.first_size + i, piece.first + j
-                try:
-                    cell = self.cell(*place)
-                except LostCellError as error:
-                    self._check_lost(*place, error)
-                    lost.append(Lost(error.reason, 1, *[self.sizes[place[0]]] * 2))
-                    continue
-                for name, value in cell.items():
-                    values[name][i, j] = value
+            for heard, some in self._heard(piece):
+                for (i, j), place in some:
+                    try:
+                        cell = self.repeated(heard, place, i, j) or self.cell(i, j)
+                    except LostCellError as error:
+                        self._check_lost(i, j, error)
+                        lost.append(Lost(error.reason, 1, *[self.sizes[i]] * 2))
+                        continue
+                    for name, value in cell.items():
+                        values[name][i - piece.first_size, j - piece.first] = value
         return Computed(values, tuple(lost))
 
+    def _heard(self, piece: Piece) -> Iterator[tuple[Heard | None, list[_Cell]]]:
+        """Yield what kernels say in runs of the cells of a piece, and which cells these are."""
+        by_size = np.argsort(self.sizes[piece.first_size : piece.stop_size]) + piece.first_size
+        by_repetition = np.argsort(self.repetitions[piece.first : piece.stop]) + piece.first
+        repetitions = [self.repetitions[j] for j in by_repetition]
+        for which, several in runs(self.snapshot, len(by_size), repetitions):
+            heard = hear(
+                self.learner,
+                self.snapshot,
+                self.unit,
+                [self.sizes[i] for i in by_size[which]],
+                repetitions[several],
+                only_test=self.rows == "test",
+                chosen_by=self.chosen_by,
+            )
+            cells = [
+                ((int(i), int(j)), (a, b))
+                for a, i in enumerate(by_size[which])
+                for b, j in enumerate(by_repetition[several])
+            ]
+            yield heard, cells
+
+    def repeated(
+        self, heard: Heard | None, place: tuple[int, int], i: int, j: int
+    ) -> dict[str, Any] | None:
+        """Return what is asked of one cell, if kernels say what was stored; None if they do not.
+
+        `place` is that of the cell in what was heard.
+        """
+        if heard is None:
+            return None
+        if not self._is_stored(heard, place, i, j):
+            return None
+        train, test = self.drawn(i, j)
+        rows, weight = self.asked(train, test)
+        answers = heard.answers(*place, rows, of_test=self.rows == "test")
+        return {**self.said(answers, rows, weight, train), OFF: 0.0}
+
+    def _is_stored(self, heard: Heard, place: tuple[int, int], i: int, j: int) -> bool:
+        """Whether kernels give the stored bits; raise if they must and do not."""
+        numbers = vars(heard.numbers(*place))
+        for name, stored in self.stored.items():
+            if not _same(numbers[name], stored[i, j]):
+                if self.expects_same_bits:
+                    raise CellError(self._differs(i, j, name, numbers[name], float(stored[i, j])))
+                return False
+        return self.choices is None or heard.choice(*place, self.chosen_by) == self.choices[i, j]
+
     def cell(self, i: int, j: int) -> dict[str, Any]:
-        """Return what is asked of one cell."""
-        model, train, test = self.fitted(i, j)
+        """Return what is asked of one cell, of its reference estimator."""
+        train, test = self.drawn(i, j)
+        model = self.fitted(i, j, train)
         answers = answer_cell(self.learner, model, self.snapshot, test)
         off = self.compared(answers, i, j)
         rows, weight = self.asked(train, test)
@@ -136,7 +207,7 @@ class Refits:
         worst = 0.0
         for name, stored in self.stored.items():
             value, kept = found[name], float(stored[i, j])
-            if np.isnan(value) and np.isnan(kept):
+            if _same(value, stored[i, j]):
                 continue
             off = abs(value - kept)
             if not off <= may[name]:
@@ -252,8 +323,9 @@ def refits_of(
     choices = None
     if unit.tuning == "tuned":
         choices = _cells(cube[f"choice_{chosen_by}"], unit, n, r)
+    learner = registry.for_unit(unit, allow_import=allow_import, root=replayer.root)
     return Refits(
-        registry.for_unit(unit, allow_import=allow_import, root=replayer.root),
+        learner,
         replayer.snapshot(key, unit),
         unit,
         n,
@@ -261,7 +333,14 @@ def refits_of(
         stored,
         choices,
         rows,
+        chosen_by,
+        replayer.expects_same_bits(unit, learner),
     )
+
+
+def _same(value: float, stored: Any) -> bool:
+    """Whether a number is what is stored of it in single precision."""
+    return bool(np.array_equal(np.float32(value), stored, equal_nan=True))
 
 
 def _cells(array: Any, unit: Unit, n: tuple[int, ...], r: tuple[int, ...]) -> np.ndarray:

@@ -161,6 +161,10 @@ class Answers(NamedTuple):
         Class codes that the classifier predicts by a rule of its own; None for the largest score.
     why
         Why there are labels alone, where that is so.
+    ranks
+        What the AUC ranks by, where kernels have kept it.
+    numbers
+        The metrics, where kernels have computed them.
     """
 
     y: np.ndarray
@@ -170,10 +174,14 @@ class Answers(NamedTuple):
     decisions: np.ndarray | None = None
     label: np.ndarray | None = None
     why: str = ""
+    ranks: np.ndarray | None = None
+    numbers: CellScores | None = None
 
     @property
     def metrics(self) -> CellScores:
         """The metrics of the cell."""
+        if self.numbers is not None:
+            return self.numbers
         return cell_scores(
             self.y,
             scores=self.scores,
@@ -181,6 +189,7 @@ class Answers(NamedTuple):
             ranking=self.ranking,
             decisions=self.decisions,
             label=self.label,
+            ranks=self.ranks,
         )
 
 

@@ -226,6 +226,7 @@ def cell_scores(
     ranking: Literal["log_odds", "probability"] = "log_odds",
     decisions: np.ndarray | None = None,
     label: np.ndarray | None = None,
+    ranks: np.ndarray | None = None,
 ) -> CellScores:
     """Return the metrics of one cell.
 
@@ -246,6 +247,8 @@ def cell_scores(
     label
         (T,) codes that a classifier predicts by a rule of its own; the class of the largest score
         if None. With labels alone all metrics but the accuracy are NaN.
+    ranks
+        (T, K) what the AUC ranks by, where it is known; it follows from the others if None.
 
     Examples
     --------
@@ -266,7 +269,9 @@ def cell_scores(
         assert scores is not None
         p = softmax(scores)
     ranked_by = odds(p)
-    if scores is not None and ranking == "log_odds":
+    if ranks is not None:
+        ranked_by = ranks
+    elif scores is not None and ranking == "log_odds":
         ranked_by = class_log_odds(scores)
     labelled_by = p if scores is None else scores
     if decisions is not None:

@@ -233,7 +233,7 @@ class Replayer:
             recomputed=recomputed,
             stored=self._stored(key, unit, names, n, repetition),
             tolerance={} if reference_failure else _tolerances(learner, unit, answers),
-            expects_same_bits=self._expects_same_bits(unit, learner),
+            expects_same_bits=self.expects_same_bits(unit, learner),
             path_failure=path_failure,
             reference_failure=reference_failure,
         )
@@ -262,7 +262,7 @@ class Replayer:
             found[name] = array.sel(where).sel(n=n, repetition=repetition).to_numpy()[()]
         return found
 
-    def _expects_same_bits(self, unit: Unit, learner: Learner) -> bool:
+    def expects_same_bits(self, unit: Unit, learner: Learner) -> bool:
         """Whether stored numbers come from this implementation, and only from such machines."""
         if learner.implementation != unit.implementation:
             return False

@@ -67,24 +67,36 @@ Tuning = namedtuple("Tuning", ["key0", "key1", "grid", "place"])
 
 #: What a tuned block fills: `values` (sizes, repetitions, sets, WIDTH), the numbers of `CELL`, each
 #: metric by its own choice; `choices`, `flags` (sizes, repetitions, METRICS) int8, shared by the
-#: sets.
-Tuned = namedtuple("Tuned", ["values", "choices", "flags"])
+#: sets. Where `values` are longer, what is said of rows is kept behind the numbers
+#: (`lcdb_builders.kernels.scores.kept`), by the choice of metric `kept`.
+Tuned = namedtuple("Tuned", ["values", "choices", "flags", "kept"], defaults=[ACCURACY])
 
 #: One cell being tuned. `fit` (pool,) distinct rows to fit, in the order of first draws; `held`
 #: (pool,) rows to validate on, each as often as it was drawn, grouped by class: those of class c
 #: are ``held[lo[c]:hi[c]]``; `sizes` (4,): number of rows in `fit`, in `held` with copies, in `fit`
 #: with copies, and distinct ones in `held`; `counts` (K,) weight of `fit` by class; `scores`
-#: (G, WIDTH) on `held` by grid value; `chosen` (METRICS,) by metric; `found` (sets, WIDTH) scores
-#: of a refit; `order` (pool,) workspace.
+#: (G, WIDTH) on `held` by grid value; `chosen` (METRICS,) by metric; `found` (sets, WIDTH or more)
+#: scores of a refit; `order` (pool,) workspace; `kept` as of `Tuned`.
 HoldOut = namedtuple(
     "HoldOut",
-    ["fit", "held", "lo", "hi", "sizes", "counts", "scores", "chosen", "found", "order"],
+    ["fit", "held", "lo", "hi", "sizes", "counts", "scores", "chosen", "found", "order", "kept"],
 )
 
 
-def hold_out_of(task: Task, columns: Columns, tuning: Tuning) -> HoldOut:
-    """Return room for the cells of a block, one after the other."""
+def hold_out_of(
+    task: Task, columns: Columns, tuning: Tuning, tuned: Tuned | None = None
+) -> HoldOut:
+    """Return room for the cells of a block, one after the other.
+
+    Parameters
+    ----------
+    task, columns, tuning
+        Of the block.
+    tuned
+        What it fills, if that may be more than numbers.
+    """
     rows, classes = len(task.pool), task.classes
+    width = WIDTH if tuned is None else tuned.values.shape[-1]
     return HoldOut(
         np.empty(rows, np.int64),
         # With their copies held-out rows are at most all but one of the largest draw.
@@ -95,8 +107,9 @@ def hold_out_of(task: Task, columns: Columns, tuning: Tuning) -> HoldOut:
         np.zeros(classes, np.int64),
         np.full((len(tuning.grid), WIDTH), np.nan),
         np.zeros(METRICS, np.int64),
-        np.empty((len(columns.lo), WIDTH)),
+        np.empty((len(columns.lo), width)),
         np.empty(rows, np.int64),
+        ACCURACY if tuned is None else tuned.kept,
     )
 
 
@@ -241,7 +254,7 @@ def is_chosen(at, index):
 def record(at, index, out):
     """Copy from `at.found` the metrics that have chosen this grid value, for every test set.
 
-    The clipped rows are those of the cross-entropy's choice. ``out`` is (sets, WIDTH).
+    The clipped rows are those of the cross-entropy's choice. ``out`` is (sets, WIDTH), or more.
     """
     for k in range(len(out)):
         for m in range(METRICS):
@@ -249,3 +262,6 @@ def record(at, index, out):
                 out[k, m] = at.found[k, m]
         if at.chosen[CROSS_ENTROPY] == index:
             out[k, CLIPPED] = at.found[k, CLIPPED]
+        if at.chosen[at.kept] == index:
+            for i in range(WIDTH, out.shape[1]):
+                out[k, i] = at.found[k, i]

@@ -287,6 +287,6 @@ def gaussian_tuned(
     d = task.X.shape[1]
     moments = moments_of(kind, task.classes, d)
     model = model_of(kind, task.classes, d, len(task.pool), unit)
-    study, at = _study(kind, task, tuning, unit), hold_out_of(task, columns, tuning)
+    study, at = _study(kind, task, tuning, unit), hold_out_of(task, columns, tuning, tuned)
     places, desk = places_of(task), desk_of(task, columns)
     _run(kind, task, columns, tuning, moments, model, study, places, desk, at, tuned)

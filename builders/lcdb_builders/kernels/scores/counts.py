@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from lcdb_builders.kernels.core.cell import ACCURACY, AUC, BRIER, CLIPPED, CROSS_ENTROPY
+from lcdb_builders.kernels.core.cell import ACCURACY, AUC, BRIER, CLIPPED, CROSS_ENTROPY, WIDTH
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.scores.auc import round_rank
+from lcdb_builders.kernels.scores.kept import keep_constant
 from lcdb_builders.kernels.scores.losses import (
     EPSILON,
     LARGEST,
@@ -161,8 +162,13 @@ def score_confusion(counts, out):
 
 @kernel
 def score_constant(c, lo, hi, out):
-    """Score a cell whose training set has one class, c: probability 1 for it."""
+    """Score a cell whose training set has one class, c: probability 1 for it.
+
+    A longer `out` keeps what is said of rows, see `lcdb_builders.kernels.scores.kept`.
+    """
     counts = np.zeros((len(lo), len(lo)), np.int64)
     for k in range(len(lo)):
         counts[k, c] = hi[k] - lo[k]
     score_confusion(counts, out)
+    if len(out) > WIDTH:
+        keep_constant(c, len(lo), counts[:, c].sum(), out)

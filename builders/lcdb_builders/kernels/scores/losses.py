@@ -17,10 +17,13 @@ __all__ = [
     "EPSILON",
     "GUESS",
     "LARGEST",
+    "LEAD",
     "LOSS_OF_ONE",
     "LOSS_OF_ZERO",
+    "REST",
     "ROWS",
     "TIED",
+    "TOP",
     "label_columns",
     "log_loss",
     "margin_losses",
@@ -40,8 +43,10 @@ LARGEST = float(np.finfo(np.float32).max)
 TIED = 1e-9
 #: Rows per run: ten classes of so many stay in the first-level cache.
 CHUNK = 256
-#: Numbers of workspace for each of them; that of its label.
+#: Numbers of workspace for each of them; that of its label; and what `softmax_losses` leaves: the
+#: top class, the sum of the powers of the others, e**(second largest - largest).
 ROWS, GUESS = 10, 9
+TOP, REST, LEAD = 2, 3, 6
 LANES = 8
 
 
@@ -226,8 +231,8 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
     """
     size = b - a
     end = a + pad(size)
-    first, second, top, rest, squares = rows[0], rows[1], rows[2], rows[3], rows[4]
-    mine, lead, p, error = rows[5], rows[6], rows[7], rows[8]
+    first, second, top, rest, squares = rows[0], rows[1], rows[TOP], rows[REST], rows[4]
+    mine, lead, p, error = rows[5], rows[LEAD], rows[7], rows[8]
     here = label[a:end]
     right = _count_equal(rows[GUESS][:size], here[:size])
     _two_largest(scores, classes, a, end, first, second, top)

@@ -28,11 +28,17 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.cell import ACCURACY, AUC, BRIER, CLIPPED, CROSS_ENTROPY
+from lcdb_builders.kernels.core.cell import ACCURACY, AUC, BRIER, CLIPPED, CROSS_ENTROPY, WIDTH
 from lcdb_builders.kernels.core.elementary import log_sigmoid
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.scores.auc import WORKSPACE, pairs_won, rank_beyond, round_ranks
 from lcdb_builders.kernels.scores.counts import score_constant
+from lcdb_builders.kernels.scores.kept import (
+    keep_labels_and_ranks,
+    keep_margins,
+    keep_probabilities,
+    keep_softmax,
+)
 from lcdb_builders.kernels.scores.losses import (
     CHUNK,
     GUESS,
@@ -187,7 +193,8 @@ def score_log_scores(scores, present, lo, hi, workspace, out):
     workspace
         Of `room(K, T)` or larger.
     out
-        (WIDTH,) float64.
+        (WIDTH,) float64, or longer to keep what is said of rows, see
+        `lcdb_builders.kernels.scores.kept`.
     """
     classes = workspace.classes[: _list_classes(present, workspace.classes)]
     if len(classes) == 1:
@@ -279,6 +286,8 @@ def _score_packed_classes(classes, present, decisions, rows, workspace, out):
         if decisions:
             _to_log_scores(packed, classes, a, end)
         sums = softmax_losses(packed, classes, workspace.label, a, b, workspace.powers, work)
+        if len(out) > WIDTH:
+            keep_softmax(packed, classes, workspace.powers, work, a, b, rows, out)
         right += sums[0]
         error += sums[1]
         loss += sums[2]
@@ -301,6 +310,8 @@ def _score_packed_margins(rows, workspace, out):
     for a in range(0, rows, CHUNK):
         b = min(a + CHUNK, rows)
         sums = margin_losses(margin, workspace.label, a, b, workspace.rows)
+        if len(out) > WIDTH:
+            keep_margins(margin, a, b, rows, out)
         right += sums[0]
         error += sums[1]
         loss += sums[2]
@@ -359,7 +370,11 @@ def score_probabilities(p, present, lo, hi, workspace, out):
     clipped = 0
     for a in range(0, rows, CHUNK):
         b = min(a + CHUNK, rows)
+        if len(out) > WIDTH:
+            keep_probabilities(packed, a, b, rows, out)
         sums = probability_losses(packed, classes, workspace.label, a, b, workspace.rows)
+        if len(out) > WIDTH:
+            keep_labels_and_ranks(packed, workspace.rows[GUESS], a, b, rows, out)
         right += sums[0]
         error += sums[1]
         loss += sums[2]

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from lcdb_builders.kernels.core.cell import WIDTH
 from lcdb_builders.kernels.core.holdout import ONE_CLASS_FIT, choose, is_chosen, record
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.rng import philox
 from lcdb_builders.kernels.scores.counts import score_groups
+from lcdb_builders.kernels.scores.kept import keep_group
 from lcdb_builders.kernels.trees.boost import boost, ensemble
 from lcdb_builders.kernels.trees.cells import desk_of, learn, open_cell, score_held, score_sets
 from lcdb_builders.kernels.trees.codes import release
@@ -38,6 +40,15 @@ def _count_leaves(leaves, count, tests, labels, begin, end, p, counts):
         for i in range(leaves.first[leaf], leaves.stop[leaf]):
             if begin <= tests[i] < end:
                 counts[leaf, labels[tests[i]]] += 1
+
+
+@kernel(borrow=True)
+def _keep_leaves(leaves, count, tests, begin, end, p, out):
+    """Keep what leaves say of the test rows with numbers begin..end-1."""
+    for leaf in range(count):
+        for i in range(leaves.first[leaf], leaves.stop[leaf]):
+            if begin <= tests[i] < end:
+                keep_group(p[leaf], tests[i] - begin, end - begin, out)
 
 
 @kernel(borrow=True)
@@ -102,6 +113,8 @@ def tree_block(task, columns, data, key0, key1, grid):
                     stop = size if columns.varying else columns.hi[k, task.classes - 1]
                     _count_leaves(s.grove.leaves, leaves, s.tests, labels, begin, stop, p, counts)
                     score_groups(p[:leaves], counts[:leaves], at.found[k])
+                    if at.found.shape[1] > WIDTH:
+                        _keep_leaves(s.grove.leaves, leaves, s.tests, begin, stop, p, at.found[k])
                 record(at, q, grid.out.values[i, r])
             release(desk.sample)
 

@@ -70,7 +70,7 @@ def data_of(coded: Coded, columns: Columns) -> Data:
 def grid_of(task: Task, columns: Columns, tuning: Tuning, tunes: bool, out: Tuned) -> Grid:
     """Return the grid of a block; of an untuned one it is its one value."""
     values = tuning.grid.astype(np.int64)
-    held: HoldOut = hold_out_of(task, columns, tuning)
+    held: HoldOut = hold_out_of(task, columns, tuning, out)
     return Grid(values, np.argsort(values, kind="stable"), tunes, tuning, held, out)
 
 
