@@ -47,8 +47,8 @@ class Heard:
 
     def numbers(self, i: int, j: int) -> CellScores:
         """Return the metrics of a cell on its test rows, in double precision."""
-        *metrics, clipped = self.kept.numbers[i, j].tolist()
-        return CellScores(*metrics, int(clipped))
+        accuracy, auc, brier, cross_entropy, clipped = self.kept.numbers[i, j].tolist()
+        return CellScores(accuracy, auc, brier, cross_entropy, int(clipped))
 
     def choice(self, i: int, j: int, metric: str) -> int:
         """Return the index of the grid value that a metric has chosen in a tuned cell."""

@@ -125,7 +125,7 @@ class Refits:
                         cell = self.repeated(heard, place, i, j) or self.cell(i, j)
                     except LostCellError as error:
                         self._check_lost(i, j, error)
-                        lost.append(Lost(error.reason, 1, *[self.sizes[i]] * 2))
+                        lost.append(Lost(error.reason, 1, self.sizes[i], self.sizes[i]))
                         continue
                     for name, value in cell.items():
                         values[name][i - piece.first_size, j - piece.first] = value
