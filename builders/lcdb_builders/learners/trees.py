@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lcdb_builders.domain.snapshot import Snapshot
-from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
 from lcdb_builders.kernels.trees.block import boosting_block, forest_block, tree_block
 from lcdb_builders.kernels.trees.cells import data_of, grid_of
