@@ -69,6 +69,7 @@ CONFTEST = f"""
 import doors.inventory
 {START}
 doors.inventory.MODULES = ["toy"]
+doors.inventory.TOOLS = "toy.tools"
 pytest_plugins = ["doors.plugin"]
 """
 # An argument counts in a call that returns, by a test, whose result is asserted, also by a helper.

@@ -72,12 +72,14 @@ def run(arguments: argparse.Namespace) -> None:
     profiles = results_profile(found, None, arguments.kind, direction)
     print(f"{profiles.attrs['problems']} problems; share on which a method is")
     if arguments.kind == "welch":
+        tau = list(_TAU.values())
         columns = [f"p > {p}" for p in _TAU]
-        shares = results_profile(found, list(_TAU.values()), "welch", direction).values
     else:
-        tau = profiles["tau"].values[[0, 99, 149]]
-        columns = [f"< {t:.3g}" for t in tau]
-        shares = profiles.sel(tau=tau).values
+        # Rounded before they are used: a share is of the threshold that is printed above it.
+        some = profiles["tau"].values[[0, 99, 149]]
+        tau = list(dict.fromkeys(float(f"{t:.3g}") for t in some))
+        columns = [f"< {t:g}" for t in tau]
+    shares = results_profile(found, tau, arguments.kind, direction).values
     width = max(map(len, found))
     print(f"{'':<{width}}  " + "  ".join(f"{text:>9}" for text in columns))
     for name, row in zip(found, shares, strict=True):

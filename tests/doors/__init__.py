@@ -10,5 +10,4 @@ the whole suite has run, and fails it.
     options.py     parsers tell of their options, in this process and, through start/, in others
     record.py      what was tried, merged from all processes
     plugin.py      when to record and when to judge
-    untried.txt    doors that lacked a test when the record began: to be paid off, never added to
 """

@@ -21,8 +21,8 @@ from doors.record import tried
 
 HOOK = "__lcdb_door__"
 BOUND = "__lcdb_bound__"
-#: Decorators of public functions, which stand between a test and what it calls.
-WRAPPERS = ("lcdb/analysis/selections.py",)
+#: Decorators and stand-ins of public functions, which are between a test and what it calls.
+WRAPPERS = ("lcdb/analysis/selections.py", "lcdb/tools.py")
 
 
 class _Calls:

@@ -7,13 +7,16 @@ import dataclasses
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.metadata import entry_points
 from types import FunctionType, ModuleType
 
 # Documented modules whose `__all__` is public.
 MODULES = [
-    *("lcdb", "lcdb.analysis", "lcdb.distribution", "lcdb.errors", "lcdb.plot", "lcdb.schema"),
-    *("lcdb.stats", "lcdb.tables", "lcdb.tables.jordan2018", "lcdb_builders"),
+    *("lcdb", "lcdb.analysis", "lcdb.distribution", "lcdb.errors", "lcdb.plot", "lcdb.publishing"),
+    *("lcdb.schema", "lcdb.stats", "lcdb.tables", "lcdb.tables.jordan2018", "lcdb_builders"),
 ]
+# What stands behind `lcdb.replay(…)` and the like, which hand on whatever they are given.
+TOOLS = "lcdb.tools"
 
 
 def functions() -> dict[str, FunctionType]:
@@ -25,6 +28,8 @@ def functions() -> dict[str, FunctionType]:
             for name, function in _functions_of(f"{module_name}.{public}", getattr(module, public)):
                 if function not in named.values():
                     named[name] = function
+    for point in entry_points(group=TOOLS):
+        named[point.value.replace(":", ".")] = point.load()
     return named
 
 

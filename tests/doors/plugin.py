@@ -14,8 +14,6 @@ from doors import functions, inventory, options, record
 
 START = Path(__file__).parent / "start"
 TESTS = Path(__file__).resolve().parents[1]
-#: Doors that still lack a test: each line is a debt, and none may be added.
-DEBTS = Path(__file__).with_name("untried.txt")
 
 
 class Doors:
@@ -25,7 +23,6 @@ class Doors:
         self.config = config
         self.judges = not hasattr(config, "workerinput")
         self.untried: list[str] = []
-        self.owed: list[str] = []
         self.all = 0
         self.environment = {name: os.environ.get(name) for name in (record.FOLDER, "PYTHONPATH")}
         if self.judges:
@@ -48,10 +45,7 @@ class Doors:
             if whole or self.config.option.doors:
                 doors = [*inventory.function_doors(), *inventory.option_doors()]
                 tried = record.merged()
-                debts = set(DEBTS.read_text("utf-8").splitlines())
-                missing = [d for d in doors if d not in tried]
-                self.all, self.owed = len(doors), [d for d in missing if d in debts]
-                self.untried = [d for d in missing if d not in debts]
+                self.all, self.untried = len(doors), [d for d in doors if d not in tried]
             if self.untried and whole:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
             shutil.rmtree(os.environ[record.FOLDER], ignore_errors=True)
@@ -72,8 +66,6 @@ class Doors:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """List what no test tried."""
-        if self.owed:
-            terminalreporter.line(f"{len(self.owed)} of {self.all} doors are owed: {DEBTS.name}")
         if self.untried:
             terminalreporter.section("doors that no test tried", red=True)
             for line in _by_place(self.untried):

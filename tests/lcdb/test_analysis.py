@@ -203,3 +203,42 @@ def test_what_lacks_a_dim_is_told_so(scores):
         analysis.top_k_change(scores.isel(learner=0))
     with pytest.raises(LabelError, match="direction"):
         analysis.top_k_change(scores, direction="up")
+
+
+def test_dominance_follows_the_direction(scores):
+    cell = scores.sel(split="fixed", n=16)
+    found = analysis.dominance(cell, bootstraps=50)
+    loss = analysis.dominance(-cell, bootstraps=50, direction="minimize")
+    assert loss.attrs["direction"] == "minimize"
+    xr.testing.assert_identical(loss.drop_attrs(), found.drop_attrs())
+    turned = analysis.dominance(cell, bootstraps=50, direction="minimize")
+    assert turned["dominates"].sel(learner="LDC", other="QDC")
+    assert not turned["dominates"].sel(learner="QDC", other="LDC")
+
+
+def test_fewer_repetitions_take_their_own_test_rows():
+    """The lattice of the first 100 repetitions, not of all."""
+    rng = np.random.default_rng(1)
+    n_test = xr.DataArray(np.full((2, 200), 45), {"n": [1, 2]}, ("n", "repetition"))
+    n_test[:, 100:] = 46  # varies among all 200, not among the first 100
+    accuracy = xr.DataArray(rng.binomial(45, 0.8, (2, 200)), n_test.coords, n_test.dims) / n_test
+    found = analysis.normality_by_repetitions(accuracy, [100, 200], n_test)
+    p, bins, step = stats.grouped_normal_test(accuracy.values[:, :100], 45)
+    first = found.sel(repetitions=100)
+    np.testing.assert_array_equal(first["lattice_p"], p)
+    np.testing.assert_array_equal(first["lattice_bins"], bins)
+    np.testing.assert_array_equal(first["lattice_step"], step)
+    assert np.isnan(found["lattice_p"].sel(repetitions=200)).all()
+
+
+def test_pairs_along_another_dim(scores):
+    some = scores.isel(learner=[0, 1])
+    found = analysis.paired_normality(some, dim="split")
+    assert (found["first"].values.tolist(), found["second"].values.tolist()) == (
+        ["fixed"],
+        ["varying"],
+    )
+    difference = some.sel(split="fixed").values - some.sel(split="varying").values
+    expected, _ = stats.summary(difference, ())
+    shapiro = found["shapiro_w"].isel(pair=0).transpose("learner", "n")
+    np.testing.assert_array_equal(shapiro, expected["shapiro_w"])

@@ -103,3 +103,19 @@ def test_what_is_not_there_is_named(db):
         analysis.chosen_values(db["iris"], "LDC", "briers")
     with pytest.raises(LabelError, match="no tuned curves"):
         analysis.chosen_values(db["iris"].sel(tuning=["default"]), "LDC")
+
+
+def test_figure_without_ties_is_drawn_in_the_axes_it_is_given(chosen):
+    """Ties are left out of both: the shares and the median."""
+    part = chosen.isel(sampling=0, split=0)
+    assert bool(((part["flag"] > 0) & (part["choice"] >= 0)).any())
+    _, (left, right) = plt.subplots(1, 2)
+    assert plot.choices(part, ties=False, ax=right) is right
+    assert right.has_data() and not left.has_data()
+    shares = analysis.choice_shares(part, ties=False).dropna("n", how="all")
+    drawn = np.asarray(right.collections[0].get_array(), float).reshape(shares.T.shape)
+    np.testing.assert_allclose(drawn, shares.transpose("grid", "n"))
+    for n, median in zip(*right.lines[0].get_data(), strict=True):
+        cell = part.sel(n=n)
+        kept = np.sort(cell["choice"].values[(cell["choice"] >= 0) & (cell["flag"] == 0)])
+        assert median == kept[(len(kept) + 1) // 2 - 1]

@@ -253,3 +253,26 @@ def test_nested_trials_are_crossed_and_grow():
         spread(fixed.isel(data=0))
     with pytest.raises(ValueError, match="NaN"):
         spread(fixed * np.nan)
+
+
+def test_bands_are_as_wide_as_their_confidence_asks():
+    z = xr.DataArray(np.linspace(0, 1, 400), dims="trial")
+    for confidence in (0.5, 0.99):
+        found = cdf(z, [0.5], confidence=confidence)
+        half = np.sqrt(np.log(2 / (1 - confidence)) / 800)
+        assert float(found["high"][0] - found["cdf"][0]) == pytest.approx(half)
+        assert float(found["cdf"][0] - found["low"][0]) == pytest.approx(half)
+
+
+def test_the_standard_error_is_of_the_tail_that_is_asked_for():
+    """The lower tail of z is the upper one of -z, and so are its resamples."""
+    z = xr.DataArray(np.random.default_rng(3).gamma(1.0, size=300), dims="trial")
+    options = {"seed": 5, "resamples": 60}
+    lower, upper = cvar_error(z, 0.25, tail="lower", **options), cvar_error(z, 0.25, **options)
+    assert float(lower) < float(upper)  # of Γ(1) the upper quarters are the wide ones
+    turned = cvar_error(-z, 0.75, **options)
+    assert float(turned) == pytest.approx(float(lower), rel=1e-12)
+    rng = np.random.default_rng(5)
+    drawn = [cvar_upper(z.values[rng.integers(0, 300, 300)], 0.25) for _ in range(60)]
+    assert float(upper) == pytest.approx(np.std(np.array(drawn, float), ddof=1), rel=1e-9)
+    assert float(cvar_error(z, 0.25, seed=6, resamples=60)) != float(upper)

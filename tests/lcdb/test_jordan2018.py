@@ -122,3 +122,10 @@ def test_what_is_not_there_is_told(tmp_path):
         lcdb.plot.draw_experiment(db, "2")
     with lcdb.tutorial() as db, pytest.raises(NotBuiltError, match="holds no experiment"):
         jordan2018.tables(db)
+
+
+def test_what_the_numbers_rest_on(folder):
+    with lcdb.open(folder) as db:
+        dse, pendulum = jordan2018.part(db)
+    assert dse.startswith("dse") and "20 trials" in dse
+    assert pendulum.startswith("pendulum")

@@ -236,3 +236,18 @@ def test_info_of_something_else_is_one_line_and_an_exit_code(command, tmp_path):
     code, out, err = command("info", tmp_path)
     assert code == 1 and out == ""
     assert err == f"lcdb: {tmp_path} is not a database directory: it has no folder 'cubes'\n"
+
+
+def test_the_class_takes_what_open_takes(database_folder, copy):
+    with lcdb.Database(database_folder, chunks={"learner": 2}) as lazy:
+        assert lazy[61]["auc"].chunksizes["learner"][0] == 2
+    # A value that is changed in the file is seen by who compares, and by nobody else.
+    path = copy / "cubes" / "61.nc"
+    with h5py.File(path, "r+") as file:
+        file["brier"][0, 0, 0, 0, 5, 1] += np.float32(0.25)
+    with lcdb.Database(path, check=False) as trusting, lcdb.Database(path, check=True) as checking:
+        where = {"sampling": "additive", "split": "fixed", "metric": "brier"}
+        assert trusting.curve(61, "LDC", **where).shape == (42, 5)
+        assert trusting.curve(61, "LDC", **where).notnull().all()
+        with pytest.raises(DamagedError, match="61.nc"):
+            checking.curve(61, "LDC", **where).load()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -292,3 +293,66 @@ def test_wrong_figures_and_files_are_answered(folder, tmp_path, capsys):
     assert main([*base, str(out)]) == 1
     assert "could not be written" in capsys.readouterr().err
     assert not out.exists()
+
+
+def rates_of(scores, dim):
+    return scores.mean("repetition").rename(n=dim)
+
+
+FIGURES_IN_AXES = {
+    "by_repetitions": lambda scores, ax: plot.by_repetitions(rates_of(scores, "repetitions"), ax),
+    "decomposition": lambda scores, ax: plot.decomposition(
+        pd.DataFrame({"honest": [60.0], "published": [97.9]}, index=["NMC"]), ax
+    ),
+    "distributions": lambda scores, ax: plot.distributions(scores.sel(n=20), ax=ax),
+    "inverse_cdf": lambda scores, ax: plot.inverse_cdf(scores.sel(n=20), ax=ax),
+    "learning_curves": lambda scores, ax: plot.learning_curves(
+        scores.rename(repetition="trial", n="episode", learner="algorithm"), ax=ax
+    ),
+    "lifetime_returns": lambda scores, ax: plot.lifetime_returns(
+        {"PPO": scores.sel(n=20, learner="LDC").values}, confidence=None, ax=ax
+    ),
+    "non_gaussian_share": lambda scores, ax: plot.non_gaussian_share(scores, ax=ax),
+    "profile": lambda scores, ax: plot.profile(analysis.profile(scores, kind="gap"), ax),
+    "rank_map": lambda scores, ax: plot.rank_map(analysis.rank_change(scores, 0.05), ax),
+    "rejection_map": lambda scores, ax: plot.rejection_map(rates_of(scores, "dataset"), ax),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES_IN_AXES)
+def test_figures_are_drawn_in_the_axes_they_are_given(scores, name):
+    figure, (left, right) = plt.subplots(1, 2)
+    elsewhere = plt.get_fignums()
+    drawn = FIGURES_IN_AXES[name](scores, right)
+    assert drawn is right
+    assert right.has_data() and not left.has_data()
+    assert plt.get_fignums() == elsewhere and drawn.figure is figure
+
+
+def test_returns_without_confidence_have_no_band(scores):
+    means = {"PPO": scores.sel(n=20, learner="LDC").values}
+    bare = plot.lifetime_returns(means, confidence=None)
+    assert not bare.collections
+    np.testing.assert_array_equal(
+        bare.lines[0].get_ydata(), plot.lifetime_returns(means).lines[0].get_ydata()
+    )
+
+
+def test_a_figure_of_the_paper_of_another_dataset_and_metric(folder, tmp_path, capsys):
+    with lcdb.open(folder) as db:
+        ax = plot.draw(db, "3b", dataset="iris", metric="brier")
+        title = ax.get_title(loc="left")
+        assert title.startswith("iris") and title.split(" · ")[3].startswith("Brier score"), title
+        _, sampling, split, *_ = title.split(" · ")
+        curve = db.curve("iris", "QDC", sampling=sampling, split=split, metric="brier")
+        expected = analysis.summary(curve.dropna("n", how="all"))["mean"]
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), expected)
+    # The same from the command, in a picture of as many dots as asked for.
+    base = ["plot", str(folder), "--figure", "3b", "--dataset", "iris", "--out"]
+    files = [tmp_path / f"{name}.png" for name in ("accuracy", "brier", "coarse")]
+    for file, options in zip(files, ([], ["--metric", "brier"], ["--dpi", "50"]), strict=True):
+        assert main([*base, str(file), *options]) == 0
+    assert capsys.readouterr().out.split() == list(map(str, files))
+    fine, brier, coarse = map(plt.imread, files)
+    assert fine.shape == brier.shape and not np.array_equal(fine, brier)
+    assert coarse.shape[:2] == tuple(length // 4 for length in fine.shape[:2])

@@ -95,3 +95,26 @@ def test_gaps_and_ratios_of_published_costs():
     short = Results(np.array([1.0]), np.array([1.0]), 5)
     with pytest.raises(SchemaError, match="different numbers of problems"):
         results_profile({"a": a, "b": short})
+
+
+@pytest.mark.parametrize("problems", [2, 3])
+def test_the_command_takes_other_distances_and_losses(tmp_path, capsys, problems):
+    """Costs 1 against 2, 4 against 3, 5 against 9: a share is of the threshold that is printed."""
+    for name, costs in (("a", [1, 4, 5]), ("b", [2, 3, 9])):
+        (tmp_path / f"{name}.csv").write_text("".join(f"{c},1\n" for c in costs[:problems]))
+    base = ["profile", str(tmp_path), "--trials", "a=5", "--trials", "b=5"]
+    distances = {
+        ("--kind", "gap", "--minimize"): {"a": [0, 1, 0], "b": [1, 0, 4]},
+        ("--kind", "ratio", "--minimize"): {"a": [0, 1 / 3, 0], "b": [1, 0, 4 / 5]},
+        ("--kind", "gap"): {"a": [1, 0, 4], "b": [0, 1, 0]},
+    }
+    for options, distance in distances.items():
+        assert main([*base, *options]) == 0
+        head, titles, *rows = capsys.readouterr().out.splitlines()
+        assert head.startswith(f"{problems} problems")
+        thresholds = [float(title) for title in titles.replace("<", " ").split()]
+        assert 1 <= len(thresholds) <= 3
+        printed = {row.split()[0]: [float(v) for v in row.split()[1:]] for row in rows}
+        for name, own in distance.items():
+            right = [np.mean([d < t for d in own[:problems]]) for t in thresholds]
+            np.testing.assert_allclose(printed[name], right, atol=5e-4)

@@ -45,3 +45,12 @@ def test_the_schema_says_what_the_tables_say(name):
 def test_the_first_variable_tells_which_trials_there_are(name):
     first = next(iter(EXPERIMENTS[name].variables.values()))
     assert not first.only and first.dims[-1] == TRIAL and not first.flags
+
+
+def test_labels_have_their_place_and_unknown_ones_follow_by_name():
+    dse = EXPERIMENTS["dse"]
+    assert sorted(["SVM", "XGB", "kNN", "ADA", "RF"], key=lambda name: dse.rank("learner", name)) == [
+        "kNN", "RF", "SVM", "ADA", "XGB",
+    ]  # fmt: skip
+    assert dse.rank("mode", "tuned") == (1, "tuned")
+    assert dse.rank("task", "Moons") == (5, "Moons")

@@ -346,3 +346,12 @@ def test_a_foreign_dataset_is_told_all_that_it_lacks():
     for name in [*schema.DIMS, *schema.TABLES, *schema.METRICS]:
         assert f"'{name}' is missing" in text
     assert "variables: 'a' is unknown" in text
+
+
+def test_values_are_left_alone_when_asked(cube):
+    """Names, dims and types are held against the contract all the same."""
+    bad = cube.copy(deep=True)
+    bad["brier"].values[0, 0, 0, 0, 3, 0] = 7.0
+    assert problems(bad)
+    assert schema.validate(bad, values=False) is None
+    assert problems(bad.drop_vars("n_test"), values=False) == ("variables: 'n_test' is missing",)

@@ -279,3 +279,81 @@ def test_bootstrap_error_of_a_mean():
     error, low, high = bootstrap(x, lambda s: s.mean(axis=-1), rng)
     np.testing.assert_allclose(error, x.std(axis=-1) / np.sqrt(500), rtol=0.1)
     assert ((low < x.mean(axis=-1)) & (x.mean(axis=-1) < high)).all()
+
+
+# -- what arguments change -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.99])
+def test_intervals_cover_as_often_as_asked(confidence):
+    """By the binomial distribution, and none with ranks closer together does."""
+    low, high, coverage = quantile_ranks(200, 0.3, confidence)
+    exact = stats.binom.cdf(high - 1, 200, 0.3) - stats.binom.cdf(low - 1, 200, 0.3)
+    assert confidence <= coverage == pytest.approx(exact, abs=1e-12)
+    starts = np.arange(201 - (high - low - 1) + 1)
+    ends = starts + high - low - 2
+    shorter = stats.binom.cdf(ends, 200, 0.3) - stats.binom.cdf(starts - 1, 200, 0.3)
+    assert shorter.max() < confidence
+    ordered = np.arange(1.0, 201.0)
+    ends_of = quantile_interval(ordered, 0.3, confidence)
+    assert [float(end) for end in ends_of] == [low, high]
+
+
+def test_the_support_ends_intervals_that_leave_the_sample():
+    """Of 5 values none is surely above the 90 % quantile, and none surely below the 1 % one."""
+    ordered = np.tile(np.arange(1.0, 6.0), (2, 1))
+    assert quantile_ranks(5, 0.9)[1] == 6 and quantile_ranks(5, 0.01)[0] == 0
+    _, high = quantile_interval(ordered, 0.9, support=(0, 9))
+    low, _ = quantile_interval(ordered, 0.01, support=(0, 9))
+    assert high.tolist() == [9, 9] and low.tolist() == [0, 0]
+    assert quantile_interval(ordered, 0.9)[1].tolist() == [np.inf, np.inf]
+
+
+def test_bands_at_another_confidence():
+    """Massart: P(sup |F_n - F| > e) <= 2 exp(-2 n e^2)."""
+    half = band_width(300, 0.5)
+    assert 2 * math.exp(-2 * 300 * half**2) == pytest.approx(0.5)
+    rng = np.random.default_rng(5)
+    p = np.linspace(0.005, 0.995, 199)
+    low, high = inverse_cdf_band(rng.uniform(size=(2000, 100)), p, 0.5, (0, 1))
+    share = ((low <= p) & (p <= high)).all(axis=1).mean()
+    assert 0.47 <= share <= 0.65
+
+
+def test_a_rate_of_false_discoveries_by_its_definition():
+    """All up to the last p that is at most rank * alpha / number."""
+    p = np.array([0.3, 0.001, np.nan, 0.04, 0.012, 0.9, 0.021])
+    for alpha in (0.01, 0.05, 0.2, 0.5):
+        there = np.sort(p[np.isfinite(p)])
+        below = there <= alpha * np.arange(1, 7) / 6
+        last = there[below].max() if below.any() else -1.0
+        assert benjamini_hochberg(p, alpha).tolist() == (p <= last).tolist(), alpha
+    assert benjamini_hochberg(p, 0.5).sum() > benjamini_hochberg(p, 0.01).sum() == 1
+
+
+def test_a_bootstrap_of_so_many_resamples_at_a_confidence():
+    """The same draws, one after the other."""
+    x = np.random.default_rng(6).gamma(2.0, size=(3, 50))
+    called = []
+
+    def median(sample):
+        called.append(sample.shape)
+        return np.median(sample, axis=-1)
+
+    error, low, high = bootstrap(x, median, np.random.default_rng(7), 40, 0.6)
+    assert called == [(3, 50)] * 40
+    rng = np.random.default_rng(7)
+    drawn = [np.median(x[:, rng.integers(0, 50, 50)], axis=1) for _ in range(40)]
+    np.testing.assert_array_equal(error, np.std(drawn, axis=0, ddof=1))
+    np.testing.assert_allclose([low, high], np.quantile(drawn, [0.2, 0.8], axis=0))
+
+
+def test_distances_of_losses_are_those_of_their_negatives():
+    mean = np.array([[0.3, 0.1], [0.2, 0.4], [np.nan, 0.1]])
+    sd = np.full((3, 2), 0.05)
+    np.testing.assert_array_equal(gap_distance(mean, "minimize"), gap_distance(-mean))
+    np.testing.assert_allclose(gap_distance(mean, "minimize")[:2], [[0.1, 0.0], [0.0, 0.3]])
+    found = welch_distance(mean, sd, 20, "minimize")
+    np.testing.assert_array_equal(found, welch_distance(-mean, sd, 20))
+    p = stats.ttest_ind_from_stats(0.3, 0.05, 20, 0.2, 0.05, 20, False, "greater").pvalue
+    assert found[0, 0] == pytest.approx(-math.log(p)) and found[1, 0] == found[0, 1] == 0

@@ -206,3 +206,11 @@ def test_counts_are_checked():
     for bad in (np.zeros((2, 2), int), np.zeros((2, 9)), -np.ones((2, 9), int)):
         with pytest.raises(ValueError, match="non-negative integers"):
             summary_of_counts(bad, 10)
+
+
+def test_quantiles_of_counts_are_those_that_are_asked_for():
+    k = np.random.default_rng(1).binomial(30, 0.7, (4, 101))
+    quantiles = [0.0, 0.33, 0.5, 0.999, 1.0]
+    _, found = summary_of_counts(k, np.array([30, 31, 32, 33]), quantiles)
+    shares = k / np.array([[30], [31], [32], [33]])
+    np.testing.assert_allclose(found, np.quantile(shares, quantiles, axis=1).T, rtol=1e-12)

@@ -16,7 +16,7 @@ from lcdb import analysis, stats
 from lcdb.cli import main
 from lcdb.errors import LabelError
 from lcdb.shipped import experiments as shipped_experiments
-from lcdb.tables import FORMATS, NAMES, curve_frame, published, render, tables
+from lcdb.tables import FORMATS, NAMES, Row, Table, curve_frame, published, render, tables
 from lcdb.tables.turan2026 import BALANCED
 from lcdb.tables.views import duplicate_seeds
 
@@ -280,3 +280,20 @@ def test_few_repetitions_are_said(db):
     told = {table.name: "rates of rejection grow" in table.note for table in tables(db)}
     assert told["table_1"] and told["table_6"] and told["text"]
     assert not told["table_7"] and not told["table_A8"]
+
+
+def test_a_table_as_text():
+    """A printed SD stands behind its mean; rows without any number are told by nobody."""
+    rows = (
+        Row("61", "accuracy", 99.384, 98.5, 105, missing=2, constant=1, published_sd=1.25),
+        Row("37", "auc", None, None),
+        Row("11", "auc", None, -0.001, 3, beside={"W": 0.5}),
+    )
+    table = Table("table_1", "By dataset", rows)
+    assert table.header() == [
+        "row", "metric", "published", "ours", "difference", "W", "cells", "missing", "constant",
+    ]  # fmt: skip
+    first = ["61", "accuracy", "99.38 (1.25)", "98.50", "-0.88", "", "105", "2", "1"]
+    last = ["11", "auc", "", "0.00", "", "0.50", "3", "0", "0"]
+    assert table.cells() == [first, ["37", "auc", *7 * [""]], last]
+    assert table.told() == [first, last]
