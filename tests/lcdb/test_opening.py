@@ -249,5 +249,5 @@ def test_the_class_takes_what_open_takes(database_folder, copy):
         where = {"sampling": "additive", "split": "fixed", "metric": "brier"}
         assert trusting.curve(61, "LDC", **where).shape == (42, 5)
         assert trusting.curve(61, "LDC", **where).notnull().all()
-        with pytest.raises(DamagedError, match="61.nc"):
+        with pytest.raises(DamagedError, match=r"61\.nc"):
             checking.curve(61, "LDC", **where).load()

@@ -49,8 +49,8 @@ def test_the_first_variable_tells_which_trials_there_are(name):
 
 def test_labels_have_their_place_and_unknown_ones_follow_by_name():
     dse = EXPERIMENTS["dse"]
-    assert sorted(["SVM", "XGB", "kNN", "ADA", "RF"], key=lambda name: dse.rank("learner", name)) == [
-        "kNN", "RF", "SVM", "ADA", "XGB",
-    ]  # fmt: skip
+    names = ["SVM", "XGB", "kNN", "ADA", "RF"]
+    ranked = sorted(names, key=lambda name: dse.rank("learner", name))
+    assert ranked == ["kNN", "RF", "SVM", "ADA", "XGB"]
     assert dse.rank("mode", "tuned") == (1, "tuned")
     assert dse.rank("task", "Moons") == (5, "Moons")
