@@ -156,3 +156,28 @@ def test_a_generated_database_is_read_whole(capsys, tmp_path):
 def test_too_small_a_database_is_refused(capsys):
     assert main(["bench", "--stats", "--cells", "0"]) == 1
     assert capsys.readouterr().err == "lcdb: --cells is 0; expected 1 or more\n"
+
+
+def test_the_paper_s_data_and_larger_and_tuned_learners(monkeypatch, capsys, tmp_path):
+    """A file in the folder is timed on; with tuned cells come their ratios."""
+    catalogue = expected()
+    monkeypatch.setattr(runner, "QUICK", EFFORT)
+    monkeypatch.setattr(
+        runner,
+        "_plan_subjects",
+        lambda folder: [paper_subject(catalogue[id], folder) for id in ("61", "53")],
+    )
+    twin = generated(catalogue["53"])
+    rows = np.column_stack([twin.X, twin.y])
+    names = ",".join([*twin.feature_names, catalogue["53"].target])
+    np.savetxt(tmp_path / "53.csv", rows, "%.17g", ",", header=names, comments="")
+    arguments = ["bench", "--quick", "--learner", "DT", "--dataset", "53", "--json", "-"]
+    more = ["--data", str(tmp_path), "--settings", "large", "--tuned"]
+    assert main([*arguments, *more]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["settings"] == "large" and found["parameters"]["DT"]["min_samples_leaf"] == 1
+    assert [d["origin"] for d in found["datasets"]] == ["real"]
+    assert [d["origin"] for d in found["projection"]["datasets"]] == ["real", "real"]
+    tuned = found["tuned"]
+    assert tuned["without_kernel"] == [] and set(tuned["ratios"]) == {"DT"}
+    assert tuned["ratios"]["DT"] == pytest.approx(tuned["total"] / found["projection"]["total"])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import dask
+import lcdb_builders
 import psutil
 import pytest
 from distributed import Client, Scheduler, Security
@@ -126,3 +127,25 @@ def test_certificate_files(certificates):
     (certificates / "key.pem").unlink()
     with pytest.raises(PlanError, match=r"has no key.pem; expected ca.pem, cert.pem and key.pem"):
         security_of(certificates)
+
+
+def test_a_build_reaches_a_scheduler_with_its_certificates(pool, tmp_path):
+    """The same cube as on workers of its own; who has no certificate gets nowhere."""
+    folder, security = tmp_path / "certificates", pool.client.security
+    folder.mkdir()
+    for name, text in (
+        ("ca", security.tls_ca_file),
+        ("cert", security.tls_client_cert),
+        ("key", security.tls_client_key),
+    ):
+        (folder / f"{name}.pem").write_text(text)
+        (folder / f"{name}.pem").chmod(0o600)
+    plan = {"datasets": [61, 11], "learners": ["NMC"], "sizes": [5, 50], "repetitions": 4}
+    address = pool.client.scheduler.address
+    report = lcdb_builders.build(
+        plan, tmp_path / "there", scheduler=address, certificates=folder, datasets=["iris"]
+    )
+    assert report.computed == 12 and list(report.cubes) == ["61"]
+    here = lcdb_builders.build(plan, tmp_path / "here", workers=1, datasets=[61])
+    assert here.cubes["61"].sha256 == report.cubes["61"].sha256
+    assert pool.client.submit(abs, -3).result(timeout=60) == 3  # its workers are not ended

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
 from lcdb_builders import sources
 from lcdb_builders.domain import snapshot as store
@@ -112,11 +114,42 @@ def test_a_copy_of_unknown_values_is_taken_with_a_word_about_it(capsys, cache, t
     path = tmp_path / "rl.csv"
     header = ",".join(f"V{i}" for i in range(12)) + ",kind\n"
     rows = "".join(
-        ",".join([str(i + j) for j in range(12)] + ["ab"[i % 2]]) + "\n" for i in range(4970)
+        ",".join([str(i + j) for j in range(11)] + [str(7 * (i % 3)), "ab"[i % 2]]) + "\n"
+        for i in range(4970)
     )
     path.write_text(header + rows)
     output, _ = run(capsys, "fetch", "rl", "--from", str(path), "--target", "kind")
     assert "only N, d and K could be checked" in output
+    numbers = store.load(cache, "44037")
+    assert set(numbers.X[:, 11]) == {0.0, 7.0, 14.0}
+    # The same, with a column of categories that look like numbers.
+    nominal = ["--nominal", "V11"]
+    run(capsys, "fetch", "rl", "--from", str(path), "--target", "kind", *nominal)
+    codes = store.load(cache, "44037")
+    assert set(codes.X[:, 11]) == {0.0, 1.0, 2.0}
+    np.testing.assert_array_equal(codes.X[:, :11], numbers.X[:, :11])
+
+
+def test_another_cache_and_what_openml_has_now(capsys, cache, tmp_path, monkeypatch):
+    """What is at hand is left as it is, until OpenML is asked anew."""
+    other = tmp_path / "other"
+    first = WINE.arff.replace(b"0.5,x", b"9.5,x")
+    for served, options in (
+        (replace(WINE, arff=first), []),
+        (WINE, []),
+        (WINE, ["--refresh"]),
+    ):
+        with OpenMLServer([served]) as server:
+            monkeypatch.setenv("LCDB_OPENML_SERVER", server.api)
+            run(capsys, "fetch", "9999", "--cache", str(other), *options)
+            asked = len(server.log)
+        assert (asked > 0) == (served is not WINE or bool(options))
+        X = store.load(other / "snapshots", "9999").X
+        assert X.max() == 11.5 and (0.5 in X) == bool(options)
+    assert not cache.exists()
+    assert "9999" not in listed(capsys)
+    output, _ = run(capsys, "datasets", "--json", "--cache", str(other))
+    assert {row["id"]: row for row in json.loads(output)}["9999"]["at_hand"] == "cache"
 
 
 WRONG = {

@@ -18,6 +18,7 @@ from lcdb_builders.experiments.dse.tasks import draw
 from oracles.dse import plain_trial
 
 import lcdb
+from lcdb.cli import main
 from lcdb.errors import FetchError, LabelError, PlanError
 from lcdb.schema import EXPERIMENTS
 
@@ -144,14 +145,25 @@ def test_faces_come_from_scikit_learn_or_are_missing(tmp_path, monkeypatch):
         target = np.arange(400) % 7
         target_names = np.array(list("abcdefg"))
 
+    homes = []
+
     def fetch(*, data_home, min_faces_per_person, resize, download_if_missing):
         assert (min_faces_per_person, resize, download_if_missing) == (70, 0.4, False)
+        homes.append(data_home)
         return Faces
 
     monkeypatch.setattr("sklearn.datasets.fetch_lfw_people", fetch)
     faces = obtain("faces", tmp_path, None, download=False)
     assert faces.X.shape == (400, 150) and np.allclose(faces.X.std(axis=0, ddof=1), 1)
     assert dse_tasks.TASKS["faces"].generate is None
+    home, part = tmp_path / "home", ["--task", "faces", "--learner", "kNN", "--mode", "random"]
+    command = ["build", "dse", "--out", str(tmp_path / "faces"), *part, "--trials", "2"]
+    assert main([*command, "--data-home", str(home), "--offline", "--workers", "1"]) == 0
+    assert homes[-1] == home
+    with lcdb.open(tmp_path / "faces") as db:
+        accuracy = db["dse"]["accuracy"].sel(learner="kNN", task="faces", mode="random").values
+    expected = maker.trials(part_of("kNN", task="faces", seed=SEED), range(2), faces)["accuracy"]
+    assert accuracy.tobytes() == expected.tobytes()
 
 
 def test_names_that_do_not_exist_are_refused(tmp_path):

@@ -260,6 +260,22 @@ def test_the_command(database, capsys):
     assert "is not a size of" in capsys.readouterr().err
 
 
+def test_the_command_replays_other_splits_tunings_and_classes(database, tuned, capsys):
+    where = ["iris", "PRIOR", "--split", "varying", "-n", "10"]
+    assert main(["replay", str(database), *where, "--allow-import", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["test_rows"]) == 140  # all that were not drawn
+    with lcdb.open(database) as db:
+        stored = db.curve("iris", "PRIOR", split="varying").sel(n=10)[0]
+    assert found["stored"]["accuracy"] == pytest.approx(float(stored))
+    where = ["iris", "NNC", "--sampling", "bootstrap", "--tuning", "tuned", "-n", "40"]
+    assert main(["replay", str(tuned), *where, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    with lcdb.open(tuned) as db:
+        choice = db["iris"]["choice_auc"].sel(learner="NNC", n=40, repetition=0).item()
+    assert found["stored"]["choice_auc"] == found["recomputed"]["choice_auc"] == choice >= 0
+
+
 # -- what may differ --------------------------------------------------------------------------
 
 

@@ -25,7 +25,10 @@ def test_killed_resumed_and_grown_cubes_have_the_same_bytes(tmp_path):
     killed = start(*arguments(broken, 2, 24, "--algorithm", "ppo", *use))
     wait_until(lambda: any(broken.glob("blocks/*/*.block")) or killed.poll() is not None)
     assert all_gone(kill(killed))
-    built(*arguments(broken, 2, 40, *appendix))
+    begun = {path.parent.name for path in broken.glob("blocks/*/*.block")}
+    assert begun and all("ppo" in name for name in begun)
+    both = ("--algorithm", "actor_critic", "--algorithm", "ppo")
+    built(*arguments(broken, 2, 40, *appendix, *both))
     built(*arguments(straight, 1, 40, *appendix))
     cubes = [(root / "cubes" / "pendulum.nc").read_bytes() for root in (straight, broken)]
     assert len({hashlib.sha256(cube).hexdigest() for cube in cubes}) == 1

@@ -113,7 +113,7 @@ def test_overall_figures_are_unweighted_over_curves(db):
     assert row.ours == pytest.approx(frame["dagostino"].mean())
 
 
-def test_views_stand_beside_and_never_instead(db):
+def test_views_stand_beside_and_never_instead(db, folder, capsys):
     plain = tables(db, ["1"])[0]
     viewed = tables(db, ["1"], ["duplicate_seeds", "pool"])[0]
     for one, other in zip(plain.rows, viewed.rows, strict=True):
@@ -126,6 +126,12 @@ def test_views_stand_beside_and_never_instead(db):
     assert fixed["varying", "rate"].tolist() == varying["varying", "rate"].tolist()
     assert fixed["fixed", "rate"].tolist() != varying["fixed", "rate"].tolist()
     assert row.beside["duplicate_seeds"] is not None
+    where = ["tables", str(folder), "--table", "1", "--view", "pool", "--format", "csv"]
+    assert main(where) == 0
+    printed = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    (line,) = (line for line in printed if (line["row"], line["metric"]) == ("61", "auc"))
+    assert float(line["pool"]) == pytest.approx(row.beside["pool"])
+    assert "duplicate_seeds" not in line
 
 
 def test_duplicate_seeds_re_index_repetitions(db):

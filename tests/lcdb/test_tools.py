@@ -8,6 +8,7 @@ import pytest
 
 import lcdb
 from lcdb import tools
+from lcdb.cli import main
 from lcdb.errors import MissingExtraError
 
 
@@ -40,3 +41,10 @@ def test_chunks_without_dask_name_the_extra(monkeypatch, database_folder):
     monkeypatch.setattr("lcdb.cubefile.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"needs dask.*\[build\]"):
         lcdb.open(database_folder, chunks="auto")
+
+
+def test_the_version_is_printed(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == f"lcdb {lcdb.__version__}\n"

@@ -316,8 +316,15 @@ def _prepare(
         for subject in subjects.values()
         for unit in units(work.plan, subject, work.learners)
     ]
+    settings = work.settings
     timings = time_left(
-        work.chosen, work.root, repetitions, work.settings.allow_import, workers, told.tell
+        work.chosen,
+        work.root,
+        repetitions,
+        settings.allow_import,
+        workers,
+        told.tell,
+        settings.timeout,
     )
     factor = stretch(every, repetitions, timings)
     jobs = []

@@ -199,7 +199,15 @@ def time_unit(root: str, unit: Mapping[str, Any], allow_import: bool) -> dict[st
     return {"sizes": found.sizes, "seconds": found.seconds}
 
 
-PREPARE: dict[str, Callable[..., None]] = {"compute": prepare}
+def prepare_timing(root: str, unit: Mapping[str, Any], allow_import: bool) -> None:
+    """Import what times a unit: no time of its cells."""
+    import lcdb_builders.reference.generic
+    from lcdb_builders.learners import registry
+
+    registry.for_unit(unit_of(unit), allow_import=allow_import, root=root)
+
+
+PREPARE: dict[str, Callable[..., None]] = {"compute": prepare, "time": prepare_timing}
 TASKS: dict[str, Callable[..., Any]] = {
     "compile": compile_kinds,
     "compute": compute,

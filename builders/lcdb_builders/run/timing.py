@@ -16,7 +16,7 @@ from lcdb_builders.storage.naming import describe
 
 __all__ = ["time_left", "time_units"]
 
-# Seconds that timing a unit may take; of what takes longer nothing is known but that.
+# Most seconds that timing a unit may take; of what takes longer nothing is known but that.
 PATIENCE = 120.0
 
 
@@ -27,6 +27,7 @@ def time_left(
     allow_import: bool,
     workers: int,
     tell: Callable[[str], None],
+    timeout: float | None,
 ) -> dict[tuple[str, ...], Timing]:
     """Time those units of a build that have something left to do.
 
@@ -38,7 +39,7 @@ def time_left(
         The database directory.
     repetitions
         R of the plan.
-    allow_import, workers, tell
+    allow_import, workers, tell, timeout
         As `time_units` takes them.
     """
     left: list[Unit] = []
@@ -46,7 +47,9 @@ def time_left(
         entry = believed(root, dataset)
         held = entry.by_unit if entry is not None else {}
         left += [u for u in units if u not in held or not held[u].is_whole(repetitions)]
-    return time_units(left, root, allow_import=allow_import, workers=workers, tell=tell)
+    return time_units(
+        left, root, allow_import=allow_import, workers=workers, tell=tell, timeout=timeout
+    )
 
 
 def time_units(
@@ -56,6 +59,7 @@ def time_units(
     allow_import: bool,
     workers: int,
     tell: Callable[[str], None] = lambda text: None,
+    timeout: float | None = None,
 ) -> dict[tuple[str, ...], Timing]:
     """Return what cells of units take whose classes come from elsewhere.
 
@@ -71,7 +75,10 @@ def time_units(
         How many processes may be at work.
     tell
         Called with a line on each.
+    timeout
+        Seconds that a block may take: longer than that, nothing is timed.
     """
+    patience = PATIENCE if timeout is None else min(PATIENCE, timeout)
     chosen = {timing_key(unit): unit for unit in units if unit.estimator}
 
     idle: SimpleQueue[Child] = SimpleQueue()
@@ -80,13 +87,13 @@ def time_units(
         arguments = {"root": str(root), "unit": describe(unit), "allow_import": allow_import}
         child = idle.get()
         try:
-            outcome = child.run("time", arguments, PATIENCE)
+            outcome = child.run("time", arguments, patience)
         finally:
             idle.put(child)
         name = f"{unit.learner} on {unit.dataset}, {unit.split}"
         if outcome.status == "timed_out":  # as dear as it can be said to be
-            tell(f"timed {name}: no end of three sizes within {PATIENCE:.0f} s")
-            return Timing((unit.sizes[-1],), (PATIENCE,))
+            tell(f"timed {name}: no end of three sizes within {patience:g} s")
+            return Timing((unit.sizes[-1],), (patience,))
         if outcome.status != "complete":  # its blocks will say why
             return None
         timing = Timing(tuple(outcome.result["sizes"]), tuple(outcome.result["seconds"]))
