@@ -13,9 +13,11 @@ from pathlib import Path
 import lcdb_builders
 import numpy as np
 import pytest
+from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.streams import stream_key
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
+from lcdb_builders.learners.registry import keep_files
 from lcdb_builders.planning.cost import block_lengths, cell_seconds, unit_seconds
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.timing import Timing, time_cells, timing_key
@@ -23,6 +25,7 @@ from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.reference.isolation import isolated
 from lcdb_builders.reference.replay import replay
 from lcdb_builders.run.status import overview
+from lcdb_builders.run.timing import time_units
 from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.storage.layout import Lengths
 from oracles.sampling import cell
@@ -428,11 +431,22 @@ def test_a_plan_and_a_build_time_classifiers_from_elsewhere(tmp_path, capsys):
 
 
 def test_a_classifier_that_dies_is_not_timed(tmp_path):
-    from lcdb_builders.domain import snapshot as snapshots
-    from lcdb_builders.run.timing import time_units
-
     _, unit, _ = block_of({"estimator": "estimators.Prior"}, sizes=(9,), repetitions=1)
     snapshots.save(bundled("61"), tmp_path / "snapshots")
     dying = replace(unit, learner="D", estimator="estimators.Dies", params='{"once":"","rows":3}')
     found = time_units([unit, dying], tmp_path, allow_import=True, workers=1)
     assert list(found) == [timing_key(unit)]
+
+
+def test_a_timing_ends_when_a_block_would_and_imports_are_none_of_it(tmp_path):
+    """A file that takes longer to import than a block may take, and a class that hangs."""
+    waiting = "import sys, time\nif sys.argv[0].endswith('child.py'):\n    time.sleep(3)\n"
+    (tmp_path / "lazy.py").write_text(waiting + MINE)
+    table = {"estimator": "lazy.py:Mine"}
+    learner, unit, _ = block_of(table, sizes=(60,), repetitions=1, folder=tmp_path)
+    snapshots.save(bundled("61"), tmp_path / "snapshots")
+    keep_files(learner, tmp_path)
+    hanging = replace(unit, learner="H", estimator="estimators.Hangs", params='{"rows":3}')
+    timed = time_units([unit, hanging], tmp_path, allow_import=True, workers=2, timeout=2)
+    assert timed[timing_key(unit)].sizes == (60,)
+    assert timed[timing_key(hanging)] == Timing((60,), (2,))

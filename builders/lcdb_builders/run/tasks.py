@@ -201,7 +201,7 @@ def time_unit(root: str, unit: Mapping[str, Any], allow_import: bool) -> dict[st
 
 def prepare_timing(root: str, unit: Mapping[str, Any], allow_import: bool) -> None:
     """Import what times a unit: no time of its cells."""
-    import lcdb_builders.reference.generic
+    import lcdb_builders.reference.generic  # noqa: F401
     from lcdb_builders.learners import registry
 
     registry.for_unit(unit_of(unit), allow_import=allow_import, root=root)
