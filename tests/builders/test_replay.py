@@ -272,6 +272,8 @@ def test_the_command_replays_other_splits_tunings_and_classes(database, tuned, c
     assert main(["replay", str(tuned), *where, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     with lcdb.open(tuned) as db:
+        cell = lcdb.replay(db, "iris", "NNC", "bootstrap", "fixed", 40, 0, tuning="tuned")
+        assert cell.agrees and cell.unit.tuning == "tuned"
         choice = db["iris"]["choice_auc"].sel(learner="NNC", n=40, repetition=0).item()
     assert found["stored"]["choice_auc"] == found["recomputed"]["choice_auc"] == choice >= 0
 

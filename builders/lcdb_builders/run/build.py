@@ -316,15 +316,8 @@ def _prepare(
         for subject in subjects.values()
         for unit in units(work.plan, subject, work.learners)
     ]
-    settings = work.settings
     timings = time_left(
-        work.chosen,
-        work.root,
-        repetitions,
-        settings.allow_import,
-        workers,
-        told.tell,
-        settings.timeout,
+        work.chosen, work.root, repetitions, work.settings, workers=workers, tell=told.tell
     )
     factor = stretch(every, repetitions, timings)
     jobs = []

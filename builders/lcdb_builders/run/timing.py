@@ -10,6 +10,7 @@ from queue import SimpleQueue
 
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.planning.timing import Timing, timing_key
+from lcdb_builders.run.engine import Settings
 from lcdb_builders.run.supervise import Child
 from lcdb_builders.storage.manifest import believed
 from lcdb_builders.storage.naming import describe
@@ -24,10 +25,10 @@ def time_left(
     chosen: Mapping[str, Sequence[Unit]],
     root: Path,
     repetitions: int,
-    allow_import: bool,
+    settings: Settings,
+    *,
     workers: int,
     tell: Callable[[str], None],
-    timeout: float | None,
 ) -> dict[tuple[str, ...], Timing]:
     """Time those units of a build that have something left to do.
 
@@ -39,7 +40,9 @@ def time_left(
         The database directory.
     repetitions
         R of the plan.
-    allow_import, workers, tell, timeout
+    settings
+        How blocks are computed.
+    workers, tell
         As `time_units` takes them.
     """
     left: list[Unit] = []
@@ -48,7 +51,12 @@ def time_left(
         held = entry.by_unit if entry is not None else {}
         left += [u for u in units if u not in held or not held[u].is_whole(repetitions)]
     return time_units(
-        left, root, allow_import=allow_import, workers=workers, tell=tell, timeout=timeout
+        left,
+        root,
+        allow_import=settings.allow_import,
+        workers=workers,
+        tell=tell,
+        timeout=settings.timeout,
     )
 
 
