@@ -21,6 +21,7 @@ def draw(folder: Path) -> list[Path]:
         curve = db.curve("iris", "LDC", **labels).dropna("n")
         pictures = {
             "quantile_curves": lambda: lcdb.plot.quantile_curves(curve),
+            "samplings": lcdb.plot.samplings,
             "inverse_cdf": lambda: lcdb.plot.draw(db, "icdf", dataset="iris"),
         }
         for name, picture in pictures.items():

@@ -8,6 +8,7 @@ from lcdb.plot.choices import choices
 from lcdb.plot.comparing import aggregates, crossings, differences, powers, shapes
 from lcdb.plot.distributions import distributions
 from lcdb.plot.drawing import FIGURES, draw
+from lcdb.plot.draws import samplings
 from lcdb.plot.figures import (
     inverse_cdf,
     profile,
@@ -45,6 +46,7 @@ __all__ = [
     "quantile_curves",
     "rank_map",
     "rejection_map",
+    "samplings",
     "shapes",
     "small_multiples",
 ]
