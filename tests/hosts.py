@@ -6,6 +6,7 @@ or leaves the request to the host. `span` is the range that was asked for, None 
 
 from __future__ import annotations
 
+import mimetypes
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -77,7 +78,8 @@ def serving(root: Path) -> Iterator[Served]:
                 if not file.is_file():
                     answer(self, 404)
                 elif span is None:
-                    answer(self, 200, part)
+                    kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
+                    answer(self, 200, part, Content_Type=kind)
                 elif not part:
                     answer(self, 416)
                 else:

@@ -167,6 +167,7 @@ def writes(name: str) -> list[str]:
 # Who may change a file system besides disk.py: nothing of it is in a database directory.
 MAY_WRITE = {
     "lcdb.publishing.publish": "a folder that goes to a host beside the database",
+    "lcdb.site.make": "a folder that goes to a host: the page, and links to cubes",
     "lcdb_builders.storage.disk": "the one place",
     "lcdb.atomic": "whole files that a reader makes and can make again, where it is told to",
     "lcdb.summaries.write": "into memory",

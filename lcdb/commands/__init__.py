@@ -3,10 +3,12 @@
 __all__ = ["COMMANDS"]
 
 COMMANDS: dict[str, tuple[str, str, str]] = {
+    "explore": ("a database in a browser, from here", "lcdb.commands.explore", ""),
     "info": ("what a database holds", "lcdb.commands.info", ""),
     "plot": ("a paper's figures from a database", "lcdb.commands.plot", "plot"),
     "profile": ("performance profiles of published results", "lcdb.commands.profile", ""),
     "publish": ("what others want to read beside a database", "lcdb.commands.publish", ""),
+    "site": ("a page that shows a database, for a host", "lcdb.commands.site", ""),
     "summarize": ("small summaries of large cubes", "lcdb.commands.summarize", ""),
     "tables": ("a paper's tables beside ours", "lcdb.commands.tables", ""),
 }

@@ -18,7 +18,7 @@ from lcdb.publishing.metadata import ADDRESS, Metadata, read_metadata
 from lcdb.publishing.pages import citation, license_page, readme, sums
 from lcdb.publishing.text import as_json
 
-__all__ = ["Published", "publish"]
+__all__ = ["Published", "checked_url", "publish"]
 
 _KINDS = {
     "README.md": "text/markdown",
@@ -90,7 +90,7 @@ def publish(
     '(the manifests)'
     """
     place, source = Path(out), Path(directory)
-    checked = _checked(url)
+    checked = checked_url(url)
     if place.resolve().is_relative_to(source.resolve()):
         msg = f"{place} is inside {source}, which holds nothing but the database; name another"
         raise ArgumentError(msg)
@@ -102,7 +102,7 @@ def publish(
     return Published(files, described.defaults, contents.is_indexed)
 
 
-def _checked(url: str) -> str:
+def checked_url(url: str) -> str:
     """Return an address without a slash at its end, or raise what is wrong with it."""
     expected = "expected where the database will be, such as 'https://example.org/db'"
     if not ADDRESS.fullmatch(url):

@@ -1,0 +1,174 @@
+"""What the page reads: a description of the database, and a small file for each thing it shows.
+
+Files are made when they are asked for. `lcdb.site.make` asks for all of them, a server for those
+that somebody looks at.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from lcdb._version import __version__
+from lcdb.cubefile import Header
+from lcdb.database import Database, Key
+from lcdb.errors import NotFoundError
+from lcdb.naming import cube_key
+from lcdb.schema import METRICS, STATUSES
+from lcdb.site.cells import COLUMNS, PROBABILITIES, Labels, cells, cells_of_summary, pairs
+from lcdb.site.table import as_table
+from lcdb.summaries.make import computed_sizes
+from lcdb.summaries.sizes import chosen_sizes
+
+__all__ = ["DESCRIPTION", "PAGE", "Content", "page_files"]
+
+#: Where the page finds what there is.
+DESCRIPTION = "site.json"
+#: Version of that and of the tables.
+_VERSION = 1
+#: The page's own files.
+PAGE = files("lcdb.site") / "page"
+
+
+def page_files() -> dict[str, bytes]:
+    """Return the page's own files by name.
+
+    Examples
+    --------
+    >>> "index.html" in page_files()
+    True
+    """
+    return {
+        file.name: file.read_bytes()
+        for file in sorted(PAGE.iterdir(), key=lambda file: file.name)
+        if file.name.endswith((".html", ".css", ".js", ".svg"))
+    }
+
+
+class Content:
+    """What a page reads of one database.
+
+    Parameters
+    ----------
+    db
+        An open database.
+    sizes
+        Training sizes to show, as `lcdb.summaries.sizes.chosen_sizes` takes them; of a summary
+        those that it has.
+    opens
+        What `lcdb.open` takes to open the database, for the page to show; ``"."`` for the address
+        of the page itself.
+    cubes
+        Where full cubes are, by the key of their dataset: ``url``, ``index`` and ``sha256``.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     content = Content(db, "log:5", "db", {})
+    ...     "data/61/0-1-0-auc.curves.bin" in list(content.paths())
+    True
+    """
+
+    def __init__(
+        self, db: Database, sizes: str, opens: str, cubes: Mapping[Key, Mapping[str, str]]
+    ) -> None:
+        self.db, self.opens, self.cubes = db, opens, cubes
+        self._sizes = {key: self._sizes_of(key, sizes) for key in db}
+        self._made: dict[str, tuple[Key, Labels, str, str]] = {}
+        self._last: tuple[Any, dict[str, np.ndarray]] = (None, {})
+        for key, header in db.headers.items():
+            for (place, labels), metric, kind in _parts(header):
+                name = f"data/{_folder(header)}/{place}-{metric}.{kind}.bin"
+                self._made[name] = key, labels, metric, kind
+
+    def _sizes_of(self, key: Key, text: str) -> np.ndarray:
+        header = self.db.headers[key]
+        if header.is_summary:
+            return header.sizes
+        return chosen_sizes(text, computed_sizes(self.db[key]))
+
+    def paths(self) -> Iterator[str]:
+        """Yield the names of all files, relative to the page."""
+        yield DESCRIPTION
+        yield from self._made
+
+    def read(self, path: str) -> bytes:
+        """Return one of the files.
+
+        Raises
+        ------
+        NotFoundError
+            There is none of that name.
+        """
+        if path == DESCRIPTION:
+            return json.dumps(self.describe(), separators=(",", ":")).encode()
+        if path not in self._made:
+            msg = f"the page has no file {path!r}"
+            raise NotFoundError(msg)
+        return as_table(self._columns(*self._made[path]))
+
+    def _columns(self, key: Key, labels: Labels, metric: str, kind: str) -> dict[str, np.ndarray]:
+        cube, sizes = self.db[key], self._sizes[key]
+        if kind == "pairs":
+            return pairs(cube, labels, metric, sizes, METRICS[metric].direction)
+        asked = (key, labels, metric)
+        if self._last[0] != asked:  # curves and tests are asked for one after the other
+            if self.db.headers[key].is_summary:
+                self._last = asked, cells_of_summary(cube, labels, metric)
+            else:
+                self._last = asked, cells(cube, labels, metric, sizes)
+        return {name: self._last[1][name] for name in COLUMNS[kind]}
+
+    def describe(self) -> dict[str, Any]:
+        """Return what there is: metrics, datasets, labels, sizes, where cubes are."""
+        return {
+            "version": _VERSION,
+            "lcdb": __version__,
+            "opens": self.opens,
+            "probabilities": list(PROBABILITIES),
+            "statuses": list(STATUSES),
+            "metrics": [
+                {name: getattr(metric, name) for name in ("name", "long_name", "direction")}
+                for metric in METRICS.values()
+            ],
+            "datasets": [self._dataset(key, header) for key, header in self.db.headers.items()],
+        }
+
+    def _dataset(self, key: Key, header: Header) -> dict[str, Any]:
+        names = ("id", "name", "scaling", "rows", "features", "classes", "repetitions")
+        return {
+            "key": str(key),
+            **{name: getattr(header, name) for name in names},
+            "labels": {dim: list(labels) for dim, labels in header.labels.items()},
+            "status": header.status.ravel().tolist(),
+            "sizes": self._sizes[key].tolist(),
+            "folder": f"data/{_folder(header)}",
+            "summary": header.is_summary,
+            "cube": dict(self.cubes[key]) if key in self.cubes else None,
+        }
+
+
+def _folder(header: Header) -> str:
+    return cube_key(header.id, header.scaling)
+
+
+def _parts(header: Header) -> Iterator[tuple[tuple[str, Labels], str, str]]:
+    """Yield what there is of a cube: places and labels, metric, and what a file is of.
+
+    Files are named by places and not by labels, which may be any text.
+    """
+    kinds = list(COLUMNS)
+    if not header.is_summary and len(header.labels["learner"]) > 1:
+        kinds.append("pairs")
+    labels = [list(enumerate(header.labels[dim])) for dim in ("sampling", "split", "tuning")]
+    for unit in itertools.product(*labels):
+        place = "-".join(str(i) for i, _ in unit)
+        names = tuple(name for _, name in unit)
+        for metric, kind in itertools.product(METRICS, kinds):
+            yield (place, names), metric, kind  # type: ignore[misc]

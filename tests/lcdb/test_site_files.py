@@ -1,0 +1,279 @@
+"""The folder of a site: what is in it, how large it is, and what the commands do with it."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import numpy as np
+import pytest
+
+import lcdb
+from lcdb.cli import main
+from lcdb.errors import ArgumentError, NotFoundError, ReadError, StorageError
+from lcdb.schema import METRICS
+from lcdb.site import write_site
+from lcdb.site.cells import PROBABILITIES
+from lcdb.site.content import Content, page_files
+from lcdb.site.serve import exploring
+from lcdb.site.table import as_table, from_table
+from lcdb.summaries.make import summarize
+
+TUTORIAL = lcdb.tutorial().path
+IRIS = TUTORIAL / "cubes" / "61.nc"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("site") / "site"
+    assert len(list(write_site(TUTORIAL, folder))) > 100
+    return folder
+
+
+def described(site: Path) -> dict:
+    return json.loads((site / "site.json").read_bytes())
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def test_tables_hold_what_was_put_in():
+    rng = np.random.default_rng(1)
+    columns = {
+        "a": rng.normal(size=(2, 3, 4)),
+        "b": rng.integers(0, 9, 5).astype(np.int32),
+        "c": np.array([], np.float64),
+        "d": np.array([[-1, 2]], np.int8),
+    }
+    found = from_table(as_table(columns))
+    assert list(found) == list(columns)
+    for name, column in columns.items():
+        assert found[name].dtype == column.dtype and np.array_equal(found[name], column)
+
+
+# -- what a folder holds ---------------------------------------------------------------------------
+
+
+def test_numbers_of_a_folder_are_those_of_the_database(site):
+    (iris,) = (one for one in described(site)["datasets"] if one["name"] == "iris")
+    rng = np.random.default_rng(2)
+    with lcdb.tutorial() as db:
+        for _ in range(4):
+            place = [int(rng.integers(len(iris["labels"][d]))) for d in ("sampling", "split")]
+            metric = str(rng.choice(list(METRICS)))
+            both = zip(("sampling", "split"), place, strict=True)
+            labels = {dim: iris["labels"][dim][i] for dim, i in both}
+            name = f"{iris['folder']}/{place[0]}-{place[1]}-0-{metric}"
+            curves = from_table((site / f"{name}.curves.bin").read_bytes())
+            tests = from_table((site / f"{name}.tests.bin").read_bytes())
+            pairs = from_table((site / f"{name}.pairs.bin").read_bytes())
+            scores = db.select(61, **labels, tuning="default", metric=metric)[61]
+            scores = scores.sel(n=iris["sizes"])
+            assert np.allclose(curves["mean"], scores.mean("repetition"), rtol=1e-13, atol=0)
+            quantile = scores.quantile(PROBABILITIES, "repetition").transpose("learner", "n", ...)
+            assert np.allclose(curves["quantile"], quantile, rtol=1e-13, atol=1e-15)
+            rows = db[61].n_test.sel(labels) if metric == "accuracy" else None
+            expected = lcdb.analysis.normality(scores, rows)
+            for column in ("shapiro_w", "shapiro_p", "dagostino_p", "lattice_p"):
+                if column in expected:
+                    wanted = expected[column].transpose("learner", "n").values
+                    assert np.array_equal(tests[column], wanted, equal_nan=True), column
+            n = len(iris["sizes"]) // 2
+            compared = lcdb.analysis.compare(scores.isel(n=n), resamples=2)
+            for column in ("mean_difference", "mean_low", "mean_high", "better", "better_low"):
+                wanted = compared[column].transpose("pair").values
+                assert np.allclose(pairs[column][:, n], wanted, rtol=1e-12, atol=1e-15), column
+
+
+def test_a_folder_is_a_database_at_its_address(site):
+    with lcdb.open(site) as copy, lcdb.tutorial() as db:
+        assert list(copy) == list(db)
+        for key in db:
+            assert copy[key].identical(db[key])
+    index = json.loads((site / "index.json").read_bytes())
+    assert [cube["file"] for cube in index["cubes"]] == ["cubes/11.nc", "cubes/61.nc"]
+    assert described(site)["opens"] == "."
+
+
+def test_code_and_first_data_are_small(site):
+    code = sum(len(gzip.compress(data)) for data in page_files().values())
+    assert code < 60_000
+    first = max(path.stat().st_size for path in site.rglob("*.curves.bin"))
+    assert first + (site / "site.json").stat().st_size < 250_000
+
+
+def test_every_file_of_the_page_is_declared_and_loaded():
+    files = page_files()
+    index = files.pop("index.html").decode()
+    assert set(files) == set(re.findall(r'href="([\w.]+\.(?:js|css|svg))"', index)) | {"app.js"}
+    assert "</script>" in index and "://" not in re.sub(r"<meta[^>]*>", "", index)
+    for name, data in files.items():
+        text = data.decode()
+        if name.endswith(".js"):
+            unsafe = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\("
+            assert not re.search(unsafe, text)
+            imported = set(re.findall(r'from "\./([\w]+\.js)"', text))
+            assert imported <= set(files), name
+            assert len(text.splitlines()) <= 400, name
+
+
+def test_the_same_cube_gives_the_same_site(tmp_path):
+    first, second = ([*write_site(IRIS, tmp_path / name, sizes="10")] for name in "ab")
+    assert len(first) == len(second) > 90
+    for one, other in zip(first, second, strict=True):
+        assert one.relative_to(tmp_path / "a") == other.relative_to(tmp_path / "b")
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_sizes_can_be_chosen(tmp_path):
+    list(write_site(IRIS, tmp_path / "site", sizes="10,100", cubes="none"))
+    assert [one["sizes"] for one in described(tmp_path / "site")["datasets"]] == [[10, 100]]
+    assert not (tmp_path / "site" / "cubes").exists()
+    assert not (tmp_path / "site" / "index.json").exists()
+    assert [one["cube"] for one in described(tmp_path / "site")["datasets"]] == [None]
+    assert described(tmp_path / "site")["opens"] == "61.nc"  # the folder's name, no path of ours
+
+
+def test_cubes_may_be_elsewhere(tmp_path):
+    url = "https://example.org/db/"
+    list(write_site(IRIS, tmp_path / "site", sizes="10", cubes=url))
+    (first,) = described(tmp_path / "site")["datasets"]
+    assert first["cube"]["url"] == "https://example.org/db/cubes/61.nc"
+    assert first["cube"]["index"] == "https://example.org/db/cubes/61.nc.index.json"
+    assert described(tmp_path / "site")["opens"] == "https://example.org/db"
+    assert not (tmp_path / "site" / "cubes").exists()
+
+
+def test_a_summary_is_shown_as_well(site, tmp_path):
+    with lcdb.tutorial() as db:
+        list(summarize(db, tmp_path / "small", sizes="log:100", datasets=["iris"]))
+    list(write_site(tmp_path / "small", tmp_path / "site"))
+    (iris,) = described(tmp_path / "site")["datasets"]
+    (whole,) = (one for one in described(site)["datasets"] if one["name"] == "iris")
+    assert iris["summary"] and iris["cube"] is None and iris["sizes"] == whole["sizes"]
+    assert not list((tmp_path / "site").rglob("*.pairs.bin"))
+    assert (tmp_path / "site" / "summaries" / "61.nc").is_file()
+    name = f"{iris['folder']}/0-0-0-accuracy"
+    for kind in ("curves", "tests"):
+        few = from_table((tmp_path / "site" / f"{name}.{kind}.bin").read_bytes())
+        all_of_it = from_table((site / f"{name}.{kind}.bin").read_bytes())
+        assert list(few) == list(all_of_it)
+        for column, values in all_of_it.items():
+            assert few[column].dtype == values.dtype
+            tolerance = 1e-3 if column in ("quantile", "dagostino_p") else 2e-5
+            options = {"rtol": tolerance, "atol": 1e-7, "equal_nan": True}
+            assert np.allclose(few[column], values, **options), column
+
+
+def test_a_link_that_the_disk_refuses_is_a_copy(tmp_path, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr("os.link", refuse)
+    list(write_site(IRIS, tmp_path / "site", sizes="10"))
+    copied = tmp_path / "site" / "cubes" / "61.nc"
+    assert copied.read_bytes() == IRIS.read_bytes()
+    assert copied.stat().st_nlink == 1
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_written_is_told(tmp_path):
+    with pytest.raises(ArgumentError, match="is inside"):
+        list(write_site(TUTORIAL, TUTORIAL / "site"))
+    with pytest.raises(ArgumentError, match="expected 'copy', 'none', or the address"):
+        list(write_site(TUTORIAL, tmp_path, cubes="move"))
+    with pytest.raises(ArgumentError, match="password"):
+        list(write_site(TUTORIAL, tmp_path, cubes="https://me:secret@example.org/db"))
+    with pytest.raises(NotFoundError):
+        list(write_site(tmp_path / "nothing", tmp_path / "site"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="could not be written"):
+        list(write_site(TUTORIAL, tmp_path / "file"))
+    with lcdb.tutorial() as db, pytest.raises(NotFoundError, match="no file"):
+        Content(db, "10", ".", {}).read("data/61/9-9-9-auc.curves.bin")
+
+
+# -- commands --------------------------------------------------------------------------------------
+
+
+def test_the_command_writes_a_site(tmp_path, capsys):
+    target = tmp_path / "site"
+    command = ["site", str(IRIS), "--out", str(target), "--cubes", "none", "--sizes", "5,50"]
+    assert main(command) == 0
+    told = capsys.readouterr().out
+    assert f"{target}/index.html: " in told and f"lcdb explore {IRIS}" in told
+    assert (target / "index.html").is_file()
+
+
+def test_explore_serves_until_it_is_stopped(site):
+    command = [sys.executable, "-m", "lcdb.cli", "explore", str(TUTORIAL), "--no-browser"]
+    process = subprocess.Popen(
+        [*command, "--port", "0", "--sizes", "10"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        url = process.stdout.readline().split()[0]
+        assert urlopen(url).read() == page_files()["index.html"]
+        told = json.load(urlopen(f"{url}site.json"))
+        assert [one["sizes"] for one in told["datasets"]] == [[10], [10]]
+    finally:
+        process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0
+    process.stdout.close()
+
+
+def test_explore_opens_a_browser_unless_told_otherwise(monkeypatch, capsys):
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("threading.Event.wait", interrupt)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert main(["explore", str(TUTORIAL)]) == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert opened == [capsys.readouterr().out.split()[0]]
+
+
+def interrupt(self: object, timeout: float | None = None) -> bool:
+    """Stand for a wait of the command that Ctrl-C ends; threads wait a little."""
+    if timeout is None and sys._getframe(1).f_globals["__name__"] == "lcdb.commands.explore":
+        raise KeyboardInterrupt
+    with self._cond:
+        return self._flag or self._cond.wait(timeout)
+
+
+def test_the_server_sends_ranges_and_serves_this_machine_alone():
+    cube = IRIS.read_bytes()
+    with exploring(TUTORIAL, sizes="10") as url:
+        answer = urlopen(Request(f"{url}cubes/61.nc", headers={"Range": "bytes=10-19"}))
+        assert answer.status == 206 and answer.read() == cube[10:20]
+        assert answer.headers["Content-Range"] == f"bytes 10-19/{len(cube)}"
+        index = json.load(urlopen(f"{url}cubes/61.nc.index.json"))
+        assert index["kind"] == "lcdb cube index"
+        assert urlopen(Request(url, method="HEAD")).read() == b""
+        assert urlopen(f"{url}style.css").headers["Content-Type"] == "text/css"
+        for path, code in (("nothing", 404), ("../pyproject.toml", 404), ("%2e%2e/x", 404)):
+            with pytest.raises(HTTPError) as error:
+                urlopen(url + path)
+            assert error.value.code == code
+        with pytest.raises(HTTPError) as error:
+            urlopen(Request(f"{url}cubes/61.nc", headers={"Range": f"bytes={len(cube)}-"}))
+        assert error.value.code == 416
+        host, port = url.split("/")[2].split(":")
+        connection = http.client.HTTPConnection(host, int(port))
+        connection.request("GET", "/site.json", headers={"Host": "elsewhere.example:80"})
+        assert connection.getresponse().status == 421
+        connection.close()
+        with pytest.raises(ReadError, match=f"port {port}"), exploring(TUTORIAL, port=int(port)):
+            pass
+    with pytest.raises(ArgumentError, match="port is 70000"), exploring(TUTORIAL, port=70000):
+        pass
