@@ -22,12 +22,14 @@ from lcdb.errors import (
 )
 from lcdb.naming import check_names, cube_key
 from lcdb.reasons import Reasons
-from lcdb.schema import EXPERIMENTS, STATUSES, UNIT_DIMS
+from lcdb.schema import EXPERIMENTS, SCALINGS, STATUSES, UNIT_DIMS
 from lcdb.selection import (
     Labels,
+    as_list,
     check_label,
     check_labels,
     check_metric,
+    check_scaling,
     check_where,
     positions,
     take,
@@ -106,7 +108,8 @@ def open(
 class Database(Recomputes, Mapping[Key, xr.Dataset]):
     """The cubes of one directory, by dataset.
 
-    ``db[61]``, ``db["61"]`` and ``db["iris"]`` are the same `xarray.Dataset`, read lazily. So are
+    ``db[61]``, ``db["61"]`` and ``db["iris"]`` are the same `xarray.Dataset`, read lazily;
+    ``db["61-standard"]`` is that of the same dataset with standardised features. So are
     experiments, as ``db["dse"]``: these hold trials and no curves, and are told by `experiments`
     instead of by iteration.
 
@@ -151,7 +154,7 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
         self._headers = {key: keyed[key] for key in order}
         self._datasets: dict[Key, xr.Dataset] = {}
         self._trials: dict[str, xr.Dataset] = {}
-        self._why: dict[str, Reasons] = {}
+        self._why: dict[Key, Reasons] = {}
         self._closed = False
 
     # -- mapping -------------------------------------------------------------------------------
@@ -188,8 +191,24 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
         names = [header.name for header in self._headers.values()]
         return list(dict.fromkeys([*names, *self._headers, *self._experiments]))
 
-    def resolve(self, dataset: object) -> Key:
-        """Return the key of a dataset that is given by id (61, "61") or by name ("iris")."""
+    def resolve(self, dataset: object, scaling: str = "none") -> Key:
+        """Return the key of a cube whose dataset is given by id (61, "61") or by name ("iris").
+
+        Parameters
+        ----------
+        dataset
+            Id or name; or the key itself, such as ``"61-standard"``.
+        scaling
+            Of the features: ``"none"``, ``"standard"`` or ``"minmax"``.
+
+        Examples
+        --------
+        >>> import lcdb
+        >>> with lcdb.tutorial() as db:
+        ...     db.resolve("iris")
+        61
+        """
+        check_scaling(scaling)
         if isinstance(dataset, bool) or not isinstance(dataset, str | Integral):
             kind = type(dataset).__name__
             msg = f"dataset is {dataset!r}, a {kind}; expected one id or name, as 61 or 'iris'"
@@ -199,15 +218,22 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
             there = f"db[{text!r}] has its" if text in self._experiments else "it would have"
             msg = f"{text!r} is an experiment and has no learning curves: {there} trials"
             raise LabelError(msg)
-        for key in self._headers:
-            if str(key) == text:
+        for key, header in self._headers.items():
+            if str(key) == text and scaling in ("none", header.scaling):
                 return key
         folded = text.casefold()
-        named = [key for key, head in self._headers.items() if head.name.casefold() == folded]
+        alike = {key: header for key, header in self._headers.items() if header.id == text} or {
+            key: header for key, header in self._headers.items() if header.name.casefold() == folded
+        }
+        named = [key for key, header in alike.items() if header.scaling == scaling]
         if len(named) == 1:
             return named[0]
         if named:
             msg = f"dataset {text!r} is ambiguous: {named} have that name; use the id"
+            raise LabelError(msg)
+        if alike:
+            there = ", ".join(f"{header.scaling!r} (db[{key!r}])" for key, header in alike.items())
+            msg = f"dataset {text!r} is not in {self.path} with scaling {scaling!r}, but {there}"
             raise LabelError(msg)
         known = [*(head.name for head in self._headers.values()), *self._headers]
         msg = f"dataset {text!r} is not in {self.path}.{did_you_mean(text, known)}"
@@ -254,6 +280,7 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
         sampling: str = "additive",
         split: str = "fixed",
         tuning: str = "default",
+        scaling: str = "none",
         metric: str = "accuracy",
     ) -> xr.DataArray:
         """Return one curve: a metric by size and repetition, in float64, read when it is used.
@@ -263,6 +290,18 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
 
         Sizes outside the curve's range (a tuned one starts at 10) are NaN. The coordinate
         `fraction` is n as a share of the largest size, for comparing datasets of different length.
+
+        Parameters
+        ----------
+        dataset
+            Id or name.
+        learner, sampling, split, tuning
+            Labels.
+        scaling
+            Of the features: ``"none"``, ``"standard"`` or ``"minmax"``. Curves under different
+            scalings are paired: their repetitions have the same training and test rows.
+        metric
+            Which score.
 
         Raises
         ------
@@ -288,7 +327,7 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
         labels = (learner, sampling, split, tuning)
         for dim, label in zip(UNIT_DIMS, labels, strict=True):
             check_label(dim, label, "db.select")
-        key = self.resolve(dataset)
+        key = self.resolve(dataset, scaling)
         cube, header = self._dataset(key), self._headers[key]
         index = positions(header, dict(zip(UNIT_DIMS, labels, strict=True)))
         status = STATUSES[header.status[tuple(index.values())]]
@@ -313,9 +352,9 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
         raise NotBuiltError(msg)
 
     def _reasons(self, header: Header) -> Reasons:
-        if header.id not in self._why:
-            self._why[header.id] = self._source.reasons(header)
-        return self._why[header.id]
+        if header.key not in self._why:
+            self._why[header.key] = self._source.reasons(header)
+        return self._why[header.key]
 
     def select(
         self,
@@ -325,6 +364,7 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
         sampling: Labels = None,
         split: Labels = None,
         tuning: Labels = None,
+        scaling: Labels = "none",
         metric: str | list[str] | tuple[str, ...] = "accuracy",
     ) -> dict[Key, Any]:
         """Return the same part of several cubes, as one lazy array per dataset.
@@ -338,6 +378,8 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
             Ids or names; None for all that hold the labels asked for.
         learner, sampling, split, tuning
             One label (the dim goes), several (the dim stays, in that order) or None (all of it).
+        scaling
+            Of the features, as `curve` takes it: the cubes of one, of several, or of all (None).
         metric
             One of the four metrics, or a list of several: then there is an `xarray.Dataset` in
             the place of each array, with a variable for each.
@@ -364,12 +406,9 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
             check_metric(name)
         where = dict(zip(UNIT_DIMS, (learner, sampling, split, tuning), strict=True))
         check_where(where)
-        if datasets is None:
-            keys, lenient = list(self), True
-            check_labels(self._headers.values(), where, str(self.path))
-        else:
-            several = datasets if isinstance(datasets, list | tuple) else [datasets]
-            keys, lenient = [self.resolve(dataset) for dataset in several], False
+        keys, lenient = self._cubes(datasets, scaling), datasets is None
+        if lenient:
+            check_labels([self._headers[key] for key in keys], where, str(self.path))
         parts: dict[Key, Any] = {}
         for key in keys:
             cube, header = self._dataset(key), self._headers[key]
@@ -384,6 +423,20 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
             else:
                 parts[key] = take_several(cube, header, index, metrics)
         return parts
+
+    def _cubes(self, datasets: Key | Sequence[Key] | None, scaling: Labels) -> list[Key]:
+        """Return the keys of datasets under scalings, in the order asked for."""
+        scalings = SCALINGS if scaling is None else as_list(scaling)
+        for one in scalings:
+            check_scaling(one)
+        if datasets is None:
+            return [key for key, header in self._headers.items() if header.scaling in scalings]
+        several = datasets if isinstance(datasets, list | tuple) else [datasets]
+        if scaling is None:
+            known = {header.scaling for header in self._headers.values()}
+            scalings = [one for one in SCALINGS if one in known]
+        keys = [self.resolve(dataset, one) for dataset in several for one in scalings]
+        return list(dict.fromkeys(keys))
 
     def status(self) -> pd.DataFrame:
         """Return one row per curve (without metric): labels, status, and the reason if known.

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lcdb.schema.tables import FORMAT_VERSION
+from lcdb.schema.tables import KEY_VERSION
 
 __all__ = ["canonical_json", "plan_units", "slice_digest", "unit_digest", "unit_key", "unit_sizes"]
 
@@ -53,7 +53,7 @@ def unit_key(unit: Description) -> str:
     if "experiment" in unit:
         return _sha256(
             {
-                "format_version": FORMAT_VERSION,
+                "format_version": KEY_VERSION,
                 "experiment": unit["experiment"],
                 "labels": list(unit["labels"]),
                 "seed": unit["master_seed"],
@@ -64,9 +64,11 @@ def unit_key(unit: Description) -> str:
             }
         )
     rule = unit.get("tuning_rule")
+    more = {name: unit[name] for name in ("scaling", "rows_per_class") if name in unit}
     return _sha256(
-        {
-            "format_version": FORMAT_VERSION,
+        more
+        | {
+            "format_version": KEY_VERSION,
             "dataset_sha256": unit["dataset_sha256"],
             "seed": unit["master_seed"],
             "learner": unit["learner"],
@@ -121,7 +123,8 @@ def plan_units(plan: Description) -> Iterator[dict[str, Any]]:
         shared: dict[str, Any] = {key: plan[key] for key in ("experiment", "master_seed")}
         yield from ({**shared, **part} for part in plan["parts"])
         return
-    shared = {key: plan[key] for key in ("dataset_sha256", "master_seed")}
+    keys = ("dataset_sha256", "master_seed", "scaling")
+    shared = {key: plan[key] for key in keys if key in plan}
     for curve in plan["curves"]:
         draws: Iterable[tuple[str, str]] = curve["draws"]
         for sampling, split in draws:

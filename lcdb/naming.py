@@ -12,12 +12,10 @@ from pathlib import Path
 
 from lcdb.errors import SchemaError
 
-__all__ = ["SCALINGS", "as_number", "check_names", "cube_key", "is_id", "misplaced"]
+__all__ = ["as_number", "check_names", "cube_key", "dataset_id", "is_id", "misplaced"]
 
 _ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?", re.ASCII)
 _NUMBER = re.compile(r"0|[1-9][0-9]*", re.ASCII)
-#: Scalings other than ``none``, which cubes of scaled features have in their names.
-SCALINGS = ("standard", "minmax")
 
 
 def is_id(text: str) -> bool:
@@ -40,6 +38,17 @@ def cube_key(id: str, scaling: str = "none") -> str:
     ('61', '61-standard')
     """
     return id if scaling == "none" else f"{id}-{scaling}"
+
+
+def dataset_id(key: str, scaling: str = "none") -> str:
+    """Return the id of the dataset that a cube of that name and scaling is of.
+
+    Examples
+    --------
+    >>> dataset_id("61-standard", "standard"), dataset_id("my-standard-file")
+    ('61', 'my-standard-file')
+    """
+    return key if scaling == "none" else key.removesuffix(f"-{scaling}")
 
 
 def as_number(key: str) -> int | str:

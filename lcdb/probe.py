@@ -197,6 +197,8 @@ def _structure(
         facts = ("dataset_sha256", "master_seed", "format_version")
         if any(plan[name] != attributes[name] for name in facts):
             return "its attributes are not those of its plan"
+        if plan.get("scaling", "none") != attributes.get("scaling", "none"):
+            return "its scaling is not that of its plan"
         if not attributes["title"].endswith(_title(attributes)):
             return "its title names another dataset"
         counters = {

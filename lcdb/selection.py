@@ -9,15 +9,17 @@ import xarray as xr
 
 from lcdb.cubefile import Header
 from lcdb.errors import LabelError, did_you_mean
-from lcdb.schema import LEARNERS, METRICS, SAMPLINGS, SPLITS, STATUSES, TUNINGS, UNIT_DIMS
+from lcdb.schema import LEARNERS, METRICS, SAMPLINGS, SCALINGS, SPLITS, STATUSES, TUNINGS, UNIT_DIMS
 from lcdb.scores import exact_scores
 
 __all__ = [
     "Labels",
     "Where",
+    "as_list",
     "check_label",
     "check_labels",
     "check_metric",
+    "check_scaling",
     "check_where",
     "positions",
     "take",
@@ -39,7 +41,14 @@ def _unknown(dim: str, label: object, known: Sequence[str], where: str) -> Label
     return LabelError(f"{dim} {str(label)!r} is not in {where}.{hint}")
 
 
-def _as_list(labels: Labels) -> list[str]:
+def as_list(labels: Labels) -> list[str]:
+    """Return labels as a list.
+
+    Examples
+    --------
+    >>> as_list("LDC"), as_list(["LDC", "QDC"]), as_list(None)
+    (['LDC'], ['LDC', 'QDC'], [])
+    """
     if labels is None:
         return []
     return [labels] if isinstance(labels, str) else list(labels)
@@ -67,7 +76,7 @@ def check_where(where: Where) -> None:
     for dim, labels in where.items():
         if labels is not None and not isinstance(labels, str | Iterable):
             check_label(dim, labels)
-        for label in _as_list(labels):
+        for label in as_list(labels):
             check_label(dim, label)
 
 
@@ -79,12 +88,25 @@ def check_metric(metric: object) -> None:
         raise LabelError(msg)
 
 
+def check_scaling(scaling: object) -> None:
+    """Raise LabelError unless a scaling of that name exists.
+
+    Examples
+    --------
+    >>> check_scaling("standard")
+    """
+    check_label("scaling", scaling)
+    if scaling not in SCALINGS:
+        msg = f"scaling {str(scaling)!r} does not exist.{did_you_mean(scaling, SCALINGS)}"
+        raise LabelError(msg)
+
+
 def check_labels(headers: Iterable[Header], where: Where, place: str) -> None:
     """Raise LabelError for a label that none of the cubes has."""
     cubes = list(headers)
     for dim, labels in where.items():
         known = list(dict.fromkeys(label for cube in cubes for label in cube.labels[dim]))
-        for label in _as_list(labels):
+        for label in as_list(labels):
             if label not in known:
                 raise _unknown(dim, label, known, place)
 
@@ -100,7 +122,7 @@ def positions(header: Header, where: Where, *, lenient: bool = False) -> dict[st
     found: dict[str, int | list[int]] = {}
     for dim, labels in where.items():
         known = header.labels[dim]
-        wanted = _as_list(labels)
+        wanted = as_list(labels)
         there = [label for label in wanted if label in known]
         if len(there) < len(wanted) and not (lenient and there):
             missing = next(label for label in wanted if label not in known)
@@ -115,9 +137,10 @@ def positions(header: Header, where: Where, *, lenient: bool = False) -> dict[st
 def take(
     dataset: xr.Dataset, header: Header, index: Mapping[str, int | list[int]], metric: str
 ) -> xr.DataArray:
-    """Return a part of one metric, lazily, with coordinates `fraction`, `status` and `dataset`.
+    """Return a part of one metric, lazily, with coordinates.
 
-    In float64, accuracy as the share that its count is.
+    In float64, accuracy as the share that its count is. The coordinates are `fraction`, `status`,
+    `dataset` and `scaling`.
     """
     array = exact_scores(dataset, metric).isel(index)
     codes = xr.DataArray(header.status, dims=UNIT_DIMS).isel(index)
@@ -127,6 +150,7 @@ def take(
         fraction=("n", fraction, attrs),
         status=(codes.dims, np.array(STATUSES)[codes.values]),
         dataset=header.id,
+        scaling=header.scaling,
     )
     array.attrs["dataset_name"] = header.name
     return array

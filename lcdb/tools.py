@@ -56,7 +56,7 @@ class Recomputes:
         """Return what the cells of a curve predicted at one size, fitted again.
 
         The options are those of `lcdb_builders.predict.predictions.predictions`: n, sampling,
-        split, tuning, repetitions, rows, chosen_by, workers, progress, allow_import.
+        split, tuning, scaling, repetitions, rows, chosen_by, workers, progress, allow_import.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class Recomputes:
         """Return a curve of any metric, of cells that are fitted again.
 
         The options are those of `lcdb_builders.predict.predictions.derive`: n, sampling, split,
-        tuning, repetitions, rows, chosen_by, workers, progress, allow_import.
+        tuning, scaling, repetitions, rows, chosen_by, workers, progress, allow_import.
 
         Parameters
         ----------

@@ -75,7 +75,7 @@ def sides(a: xr.DataArray, b: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray,
 def _name(one: xr.DataArray, other: xr.DataArray) -> str:
     """Return the scalar labels in which one array differs from another."""
     parts = []
-    for dim in ("learner", "tuning", "sampling", "split", "dataset"):
+    for dim in ("learner", "tuning", "sampling", "split", "scaling", "dataset"):
         labels = [x.coords[dim].item() for x in (one, other) if dim in x.coords and not x[dim].dims]
         if len(labels) == 2 and labels[0] != labels[1]:
             parts.append(str(labels[0]))

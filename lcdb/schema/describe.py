@@ -175,6 +175,7 @@ def _plan_fits(dataset: xr.Dataset) -> bool:
     plan = json.loads(dataset.attrs["plan"])
     same = ("dataset_sha256", "format_version", "master_seed")
     right = all(plan[name] == plain(dataset.attrs[name]) for name in same)
+    right &= plan.get("scaling", "none") == dataset.attrs.get("scaling", "none")
     return right and plan["repetitions"] == dataset.sizes["repetition"]
 
 

@@ -17,10 +17,12 @@ __all__ = [
     "DIMS",
     "DRAW_DIMS",
     "FORMAT_VERSION",
+    "KEY_VERSION",
     "LEARNERS",
     "LEARNER_ROWS",
     "METRICS",
     "SAMPLINGS",
+    "SCALINGS",
     "SPLITS",
     "STATUSES",
     "SUMMARY_KIND",
@@ -36,7 +38,10 @@ __all__ = [
     "learner_order",
 ]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+# Part of what names a unit on disk: it rises when numbers that are there mean something else. What
+# version 2 brought, scaled features, left the numbers of version 1 as they were.
+KEY_VERSION = 1
 # Value of the file attribute `cube_kind`: what tells a curve cube from any other netCDF file.
 CUBE_KIND = "curves"
 # The same of a summary: statistics of the cells of a curve cube.
@@ -46,6 +51,8 @@ DIMS = ("learner", "sampling", "split", "tuning", "n", "repetition")
 SAMPLINGS = ("additive", "random", "bootstrap")
 SPLITS = ("fixed", "varying", "pool")
 TUNINGS = ("default", "tuned")
+# Of features: each is a cube of its own.
+SCALINGS = ("none", "standard", "minmax")
 # Codes of the variable `status` (CF flags): the index is the code.
 STATUSES = ("not_built", "complete", "failed", "timed_out", "partial")
 # Codes of `choice_flag_<metric>`.
@@ -179,7 +186,8 @@ ATTRIBUTES: dict[str, Attribute] = {
         Attribute("package_version", "text", "version of the package that wrote the cube"),
         Attribute("dataset_id", "text", "an OpenML id, or a plan's own name for a file"),
         Attribute("dataset_name", "text", "such as 'iris'"),
-        Attribute("dataset_sha256", "text", "digest of the snapshot's canonical bytes"),
+        Attribute("dataset_sha256", "text", "digest of the unscaled snapshot's canonical bytes"),
+        Attribute("scaling", "text", "of the features; version 1 has none", required=False),
         Attribute("openml_id", "integer", "where the dataset has one", required=False),
         Attribute("openml_version", "integer", "where the dataset has one", required=False),
         Attribute("openml_md5", "text", "of the bytes that OpenML served", required=False),

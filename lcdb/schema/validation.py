@@ -37,7 +37,7 @@ def cube_schema(kind: str = CUBE_KIND) -> dict[str, Any]:
     Examples
     --------
     >>> cube_schema()["title"]
-    'Curve cube, format version 1'
+    'Curve cube, format version 2'
     """
     name = kind if kind in _OTHER_KINDS else "cube"
     return json.loads(files("lcdb.schemas").joinpath(f"{name}.schema.json").read_text("utf-8"))

@@ -11,7 +11,7 @@ import h5py
 import pytest
 
 import lcdb
-from lcdb.errors import NotFoundError, ReadError, SchemaError
+from lcdb.errors import DamagedError, NotFoundError, ReadError, SchemaError
 from lcdb.naming import as_number
 from lcdb.shipped import experiments
 
@@ -60,7 +60,9 @@ def test_the_cube_of_a_scaling_has_it_in_its_name(copy):
     refused(copy, "61-standard.nc", "both hold dataset 61")
     with h5py.File(cubes / "61-standard.nc", "r+") as file:
         file.attrs["scaling"] = "standard"
-    with lcdb.open(copy) as db:
+    with pytest.raises(DamagedError, match="its scaling is not that of its plan"):
+        lcdb.open(copy)
+    with lcdb.open(copy, check=False) as db:
         assert list(db) == [61, 1063, "61-standard", "mine"]
         assert db.headers["61-standard"].scaling == "standard"
 

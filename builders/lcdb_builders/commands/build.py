@@ -40,6 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     part = parser.add_argument_group("build only a part of the plan (may be repeated)")
     part.add_argument("--dataset", action="append", metavar="ID", help="id or name")
     part.add_argument("--learner", action="append", metavar="NAME", help="such as LDC")
+    part.add_argument("--scaling", action="append", metavar="NAME", help="none, standard, minmax")
+    part.add_argument("--tuning", action="append", metavar="NAME", help="default or tuned")
     parser.add_argument("--repetitions", type=int, metavar="R", help="instead of the plan's")
     parser.add_argument(
         "--timeout",
@@ -84,6 +86,8 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.out,
             datasets=arguments.dataset,
             learners=arguments.learner,
+            scalings=arguments.scaling,
+            tunings=arguments.tuning,
             repetitions=arguments.repetitions,
             allow_import=arguments.allow_import,
             offline=arguments.offline,

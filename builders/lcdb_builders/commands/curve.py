@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lcdb.errors import ArgumentError, StorageError
-from lcdb.schema import SAMPLINGS
-from lcdb_builders.predict.own_data import SCALINGS
+from lcdb.schema import SAMPLINGS, SCALINGS
 
 if TYPE_CHECKING:
     import xarray as xr

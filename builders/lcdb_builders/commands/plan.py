@@ -37,6 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dataset", action="append", metavar="ID", help="only this one")
     parser.add_argument("--learner", action="append", metavar="NAME", help="only this one")
+    parser.add_argument("--scaling", action="append", metavar="NAME", help="only this one")
+    parser.add_argument("--tuning", action="append", metavar="NAME", help="only this one")
     parser.add_argument("--repetitions", type=int, metavar="R", help="instead of the plan's")
     parser.add_argument(
         "--allow-import",
@@ -49,7 +51,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the estimate of a plan, or the names of those that ship."""
+    from dataclasses import replace
+
     from lcdb_builders.planning.estimate import estimate
+    from lcdb_builders.planning.piece import Piece
     from lcdb_builders.planning.plan import load_plan, shipped_plans
     from lcdb_builders.planning.units import plan_learners
     from lcdb_builders.run.compiling import uncompiled
@@ -67,11 +72,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.repetitions is not None:
         plan = plan.with_repetitions(arguments.repetitions)
     learners = plan_learners(plan, allow_import=arguments.allow_import)
-    if arguments.learner:
-        learners = {plan.learner(n).name: learners[n] for n in arguments.learner}
-    datasets = None
-    if arguments.dataset:
-        datasets = plan.named_datasets(arguments.dataset)
+    part = Piece.of(plan, arguments.dataset, arguments.learner, arguments.scaling, arguments.tuning)
+    learners, datasets = {name: learners[name] for name in part.learners}, part.datasets
+    plan = replace(plan, scalings=part.scalings, tunings=part.tunings)
     found = estimate(plan, learners, datasets, _timings(plan, learners, datasets, arguments))
     waiting = uncompiled(plan, learners)
     if arguments.json:
@@ -124,7 +127,7 @@ def _timings(
     from lcdb_builders.domain import snapshot as snapshots
     from lcdb_builders.learners.registry import keep_files
     from lcdb_builders.planning.estimate import known_here
-    from lcdb_builders.planning.units import units
+    from lcdb_builders.planning.units import subjects, units
     from lcdb_builders.run.machine import usable_cpus
     from lcdb_builders.run.timing import time_units
 
@@ -135,7 +138,12 @@ def _timings(
         there = known_here(plan, datasets)
         for snapshot in there.values():
             snapshots.save(snapshot, root / "snapshots")
-        every = [unit for snapshot in there.values() for unit in units(plan, snapshot, learners)]
+        every = [
+            unit
+            for snapshot in there.values()
+            for subject in subjects(plan, snapshot)
+            for unit in units(plan, subject, learners)
+        ]
         return time_units(every, root, allow_import=arguments.allow_import, workers=usable_cpus())
 
 
@@ -159,7 +167,7 @@ def _print(plan: Plan, found: Estimate) -> None:
     console.print(as_rich(plan.title), highlight=False)
     console.print(
         f"{plan.repetitions:,} repetitions; {', '.join(plan.samplings)}; {', '.join(plan.splits)}; "
-        f"{', '.join(plan.tunings)}",
+        f"{', '.join(plan.tunings)}; scaling: {', '.join(plan.scalings)}",
         highlight=False,
     )
     names = ("units", "blocks", "cells", "on disk", "core-hours")

@@ -23,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sampling", default="additive", help="default: %(default)s")
     parser.add_argument("--split", default="fixed", help="default: %(default)s")
     parser.add_argument("--tuning", default="default", help="default or tuned")
+    parser.add_argument("--scaling", default="none", help="none, standard or minmax")
     parser.add_argument("--json", action="store_true", help="print JSON, with all rows")
     parser.add_argument(
         "--allow-import",
@@ -44,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.n,
         arguments.repetition,
         arguments.tuning,
+        scaling=arguments.scaling,
         allow_import=arguments.allow_import,
     )
     print(json.dumps(cell.as_json(), indent=1) if arguments.json else cell)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
-from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, Experiment
+from lcdb.schema import EXPERIMENTS, KEY_VERSION, Experiment
 from lcdb_builders.domain.unit import Block, Unit, digest
 
 __all__ = ["AnyUnit", "Part", "piece", "trial_block"]
@@ -76,7 +76,7 @@ class Part:
     def identity(self) -> dict[str, Any]:
         """Everything that the numbers of a trial depend on, as a JSON-able dict."""
         return {
-            "format_version": FORMAT_VERSION,
+            "format_version": KEY_VERSION,
             "experiment": self.dataset,
             "labels": list(self.labels),
             "seed": self.seed,

@@ -67,6 +67,9 @@ class Snapshot:
     origin
         JSON-able facts: where it came from (source, OpenML id, version, md5, path), categories of
         nominal features, imputed cells per feature, dropped rows, duplicate rows.
+    scaling, drawn_with
+        Of a scaled dataset, which is never stored: how, and the digest of the unscaled one. See
+        `lcdb_builders.domain.scaling`.
     """
 
     id: str
@@ -76,6 +79,8 @@ class Snapshot:
     class_names: tuple[str, ...]
     name: str
     origin: dict[str, Any] = field(default_factory=dict)
+    scaling: str = "none"
+    drawn_with: str = ""
 
     @property
     def rows(self) -> int:
@@ -94,8 +99,16 @@ class Snapshot:
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of the canonical bytes: part of every stream and block key."""
+        """Digest of the canonical bytes."""
         return canonical_sha256(self.X, self.y)
+
+    @property
+    def key(self) -> str:
+        """Digest of the unscaled data: part of every stream and block key.
+
+        Scaled features are drawn from as unscaled ones are, so that their curves are paired.
+        """
+        return self.drawn_with or self.sha256
 
 
 def _path(folder: Path, id: str, suffix: str) -> Path:

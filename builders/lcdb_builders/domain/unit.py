@@ -1,8 +1,8 @@
 """Unit and block: plain data that says what is computed, and the keys that name it on disk.
 
-A unit is (dataset, learner, sampling, split, tuning). A block is a unit, a run of its sizes and a
-run of repetitions. Keys hash what numbers depend on and nothing else, so a plan that grows finds
-its old blocks again, and a reference path never mixes with a kernel.
+A unit is (dataset, scaling, learner, sampling, split, tuning). A block is a unit, a run of its
+sizes and a run of repetitions. Keys hash what numbers depend on and nothing else, so a plan that
+grows finds its old blocks again, and a reference path never mixes with a kernel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lcdb.schema import FORMAT_VERSION
+from lcdb.schema import KEY_VERSION
 
 if TYPE_CHECKING:
     from lcdb_builders.domain.sampling import Draws
@@ -40,8 +40,10 @@ class Unit:
 
     Parameters
     ----------
-    dataset, dataset_sha256
-        Id and digest of the snapshot.
+    dataset
+        Name of the cube: the id of the dataset, with the scaling behind it if there is one.
+    dataset_sha256
+        Digest of the snapshot, before it was scaled: what rows are drawn with.
     seed
         The plan's master seed.
     learner
@@ -60,6 +62,8 @@ class Unit:
         Every n of the curve, ascending.
     rows_per_class
         How many rows each class that is drawn must have for a cell to be computed; 0 for any.
+    scaling
+        How the features are scaled.
     """
 
     dataset: str
@@ -75,6 +79,7 @@ class Unit:
     tuning_rule: str
     sizes: tuple[int, ...]
     rows_per_class: int = 0
+    scaling: str = "none"
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -84,9 +89,14 @@ class Unit:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """Everything that the numbers of the unit depend on, as a JSON-able dict."""
-        more = {"rows_per_class": self.rows_per_class} if self.rows_per_class else {}
+        # What earlier versions did not have is left out where it changes nothing.
+        more: dict[str, Any] = {}
+        if self.rows_per_class:
+            more["rows_per_class"] = self.rows_per_class
+        if self.scaling != "none":
+            more["scaling"] = self.scaling
         return more | {
-            "format_version": FORMAT_VERSION,
+            "format_version": KEY_VERSION,
             "dataset_sha256": self.dataset_sha256,
             "seed": self.seed,
             "learner": self.learner,
@@ -107,7 +117,7 @@ class Unit:
 
     @property
     def label(self) -> str:
-        """Readable name, such as ``61-LDC-additive-fixed-default``."""
+        """Readable name, such as ``61-LDC-additive-fixed-default`` or ``61-standard-LDC-…``."""
         return "-".join((self.dataset, self.learner, self.sampling, self.split, self.tuning))
 
     @property

@@ -23,7 +23,7 @@ from lcdb_builders.planning.cost import (
 from lcdb_builders.planning.memory import worker_bytes
 from lcdb_builders.planning.plan import DatasetSpec, Plan
 from lcdb_builders.planning.timing import Timings, timing_of
-from lcdb_builders.planning.units import Subject, units
+from lcdb_builders.planning.units import Subject, subjects, units
 
 __all__ = ["Estimate", "Line", "estimate", "known_here"]
 
@@ -155,8 +155,13 @@ def estimate(
     (12, 6300)
     """
     chosen = plan.datasets if datasets is None else tuple(datasets)
-    subjects = {spec.id: _subject(plan, spec) for spec in chosen}
-    known = {id: subject for id, subject in subjects.items() if subject is not None}
+    datasets_known = {spec.id: _subject(plan, spec) for spec in chosen}
+    known = {
+        subject.id: subject
+        for dataset in datasets_known.values()
+        if dataset is not None
+        for subject in subjects(plan, dataset)
+    }
     parts = [
         (unit, subject) for subject in known.values() for unit in units(plan, subject, learners)
     ]
@@ -178,6 +183,6 @@ def estimate(
         datasets=lines(list(by_dataset.items())),
         learners=lines(list(by_learner.items())),
         total=_line("total", parts, plan.repetitions, factor, timings),
-        unknown=tuple(id for id, subject in subjects.items() if subject is None),
+        unknown=tuple(id for id, subject in datasets_known.items() if subject is None),
         memory=max((worker_bytes(*part) for part in parts), default=0),
     )

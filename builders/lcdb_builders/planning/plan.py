@@ -122,7 +122,7 @@ class Plan:
     sizes: Any
     repetitions: int
     seed: int
-    scaling: str
+    scalings: tuple[str, ...]
     tie: str
     folder: Path
 
@@ -139,7 +139,7 @@ class Plan:
             "sizes": self.sizes,
             "repetitions": self.repetitions,
             "seed": self.seed,
-            "scaling": self.scaling,
+            "scalings": list(self.scalings),
             "tie": self.tie,
         }
 
@@ -277,7 +277,7 @@ def _plan(content: Mapping[str, Any], name: str, folder: Path) -> Plan:
         sizes=content.get("sizes", "all"),
         repetitions=content.get("repetitions", 1000),
         seed=content.get("seed", 1),
-        scaling=content.get("scaling", "none"),
+        scalings=labels("scalings", ("none",), schema.SCALINGS),
         tie=content.get("tie", "nearest_default"),
         folder=folder,
     )

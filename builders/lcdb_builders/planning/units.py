@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lcdb.errors import PlanError
+from lcdb.naming import cube_key
+from lcdb_builders.domain.scaling import scaled
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Unit, canonical_json
 from lcdb_builders.learners.base import Learner
@@ -13,7 +15,7 @@ from lcdb_builders.planning.plan import LearnerSpec, Plan
 from lcdb_builders.planning.sizes import SMALLEST_TUNED, grid_values, training_sizes
 from lcdb_builders.sources.catalog import Expected
 
-__all__ = ["DRAWS_IMPLEMENTATION", "Subject", "plan_learners", "units"]
+__all__ = ["DRAWS_IMPLEMENTATION", "Subject", "plan_learners", "subjects", "units"]
 
 # What computes `n_test` and `n_classes_train`; raise it when the draws themselves change.
 DRAWS_IMPLEMENTATION = "draws-1"
@@ -51,15 +53,35 @@ def plan_learners(plan: Plan, *, allow_import: bool = False) -> dict[str, Learne
     return found
 
 
+def subjects(plan: Plan, dataset: Subject) -> list[Subject]:
+    """Return a dataset under each scaling of a plan: what its cubes are of.
+
+    Examples
+    --------
+    >>> from lcdb_builders.planning.plan import load_plan
+    >>> from lcdb_builders.sources import expected
+    >>> plan = load_plan({"datasets": [61], "learners": ["LDC"], "scalings": ["none", "minmax"]})
+    >>> [subject.id for subject in subjects(plan, expected()["61"])]
+    ['61', '61-minmax']
+    """
+    if isinstance(dataset, Snapshot):
+        return [scaled(dataset, scaling, plan.seed) for scaling in plan.scalings]
+    return [
+        replace(dataset, id=cube_key(dataset.id, scaling), scaling=scaling)
+        for scaling in plan.scalings
+    ]
+
+
 def units(plan: Plan, dataset: Subject, learners: Mapping[str, Learner]) -> list[Unit]:
-    """Return the units of one dataset in the order of its cube, the draws' own first.
+    """Return the units of one cube in its order, the draws' own first.
 
     Parameters
     ----------
     plan
         The plan.
     dataset
-        Its snapshot, or what the catalogue says of it where only costs are wanted.
+        What the cube is of, see `subjects`: a snapshot, or what the catalogue says of it where
+        only costs are wanted.
     learners
         By name; those that are missing are left out.
     """
@@ -68,7 +90,7 @@ def units(plan: Plan, dataset: Subject, learners: Mapping[str, Learner]) -> list
     wheres = [(sampling, split) for sampling in plan.samplings for split in plan.splits]
     draws = Unit(
         dataset=dataset.id,
-        dataset_sha256=dataset.sha256,
+        dataset_sha256=dataset.key,
         seed=plan.seed,
         learner=DRAWS,
         estimator="",
@@ -79,6 +101,7 @@ def units(plan: Plan, dataset: Subject, learners: Mapping[str, Learner]) -> list
         tuning="default",
         tuning_rule="",
         sizes=sizes,
+        scaling=dataset.scaling,
     )
     found = [replace(draws, sampling=sampling, split=split) for sampling, split in wheres]
     for spec in plan.learners:

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from lcdb.errors import ArgumentError, LabelError, PartialCurveWarning, did_you_mean
-from lcdb.schema import SAMPLINGS
+from lcdb.schema import SAMPLINGS, SCALINGS
 from lcdb_builders.domain.lost import Lost, told_lost
 from lcdb_builders.domain.sampling import largest_size
 from lcdb_builders.domain.unit import Unit, canonical_json
@@ -20,7 +20,7 @@ from lcdb_builders.learners.base import Learner
 from lcdb_builders.predict.cells import ByEstimator, ByKernel, Computed, Piece, Split, names_of
 from lcdb_builders.predict.estimators import learner_of
 from lcdb_builders.predict.metrics import Measure, measures_of
-from lcdb_builders.predict.own_data import SCALINGS, OwnData, own_data, scaled
+from lcdb_builders.predict.own_data import OwnData, own_data, scaled
 from lcdb_builders.predict.spending import Pieces, seconds_of, spend
 from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.progress import Progress, Words, choose

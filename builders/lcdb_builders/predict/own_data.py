@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from lcdb.errors import ArgumentError, DatasetError
-from lcdb_builders.domain.sampling import Draws
+from lcdb_builders.domain import scaling as scaling_of
 from lcdb_builders.domain.snapshot import Snapshot, canonical_sha256
 from lcdb_builders.sources.convert import FEWEST_ROWS, MOST_CLASSES, to_snapshot
 from lcdb_builders.sources.table import Column, Table, nominal_column
 
-__all__ = ["SCALINGS", "OwnData", "Rows", "own_data", "scaled"]
-
-SCALINGS = ("none", "standard", "minmax")
+__all__ = ["OwnData", "Rows", "own_data", "scaled"]
 
 
 class Rows:
@@ -69,7 +67,7 @@ class OwnData:
     def of(cls, snapshot: Snapshot) -> OwnData:
         """Return a dataset that is in numbers already: its labels are its class codes."""
         codes = np.arange(snapshot.classes)
-        return cls(snapshot.X, codes, snapshot, snapshot.y, snapshot.sha256, name=snapshot.name)
+        return cls(snapshot.X, codes, snapshot, snapshot.y, snapshot.key, name=snapshot.name)
 
     @property
     def numbers(self) -> Snapshot:
@@ -241,11 +239,5 @@ def scaled(own: OwnData, scaling: str, seed: int) -> OwnData:
     if scaling == "none":
         return own
     numbers = own.numbers
-    pool = numbers.X[Draws(numbers.rows, own.key, seed, "random", "fixed").pool]
-    if scaling == "standard":
-        centre, width = pool.mean(axis=0), pool.std(axis=0)
-    else:
-        centre, width = pool.min(axis=0), np.ptp(pool, axis=0)
-    constant = (pool == pool[0]).all(axis=0)
-    X = np.where(constant, 0.0, (numbers.X - centre) / np.where(constant, 1.0, width))
-    return replace(own, given=X, coded=replace(numbers, X=np.ascontiguousarray(X)))
+    other = scaling_of.scaled(numbers, scaling, seed)
+    return replace(own, given=other.X, coded=replace(other, id=numbers.id))

@@ -41,6 +41,7 @@ def predictions(
     sampling: str = "additive",
     split: str = "fixed",
     tuning: str = "default",
+    scaling: str = "none",
     repetitions: int | Sequence[int] | None = None,
     rows: str = "test",
     chosen_by: str = "accuracy",
@@ -56,7 +57,7 @@ def predictions(
 
     Parameters
     ----------
-    database, dataset, learner, sampling, split, tuning
+    database, dataset, learner, sampling, split, tuning, scaling
         Which curve, as `Database.curve` takes them.
     n
         Size of the training sets.
@@ -106,9 +107,8 @@ def predictions(
     if not isinstance(n, int | np.integer):
         msg = f"n is {n!r}; expected one size of a training set, a whole number"
         raise ArgumentError(msg)
-    refits = _refits(
-        database, dataset, labels, [int(n)], repetitions, rows, chosen_by, allow_import
-    )
+    key = database.resolve(dataset, scaling)
+    refits = _refits(database, key, labels, [int(n)], repetitions, rows, chosen_by, allow_import)
     made = Predicted(**_parts(refits))
     values, lost = _spent(made, workers, progress)
     snapshot = refits.snapshot
@@ -118,7 +118,8 @@ def predictions(
         "class": list(snapshot.class_names),
         "n": int(n),
         **labels,
-        "dataset": refits.unit.dataset,
+        "dataset": database.headers[key].id,
+        "scaling": database.headers[key].scaling,
     }
     found = xr.Dataset(
         {
@@ -142,6 +143,7 @@ def derive(
     sampling: str = "additive",
     split: str = "fixed",
     tuning: str = "default",
+    scaling: str = "none",
     repetitions: int | Sequence[int] | None = None,
     rows: str = "test",
     chosen_by: str | None = None,
@@ -153,7 +155,7 @@ def derive(
 
     Parameters
     ----------
-    database, dataset, learner, sampling, split, tuning
+    database, dataset, learner, sampling, split, tuning, scaling
         Which curve, as `Database.curve` takes them.
     metric
         A name (`lcdb_builders.predict.metrics`), or ``f(y, label, probability, weight)`` of class
@@ -186,18 +188,20 @@ def derive(
     own = metric if isinstance(metric, str) and metric in METRICS else "accuracy"
     by = own if chosen_by is None else chosen_by
     sizes = [int(n)] if isinstance(n, int | np.integer) else n
-    refits = _refits(database, dataset, labels, sizes, repetitions, rows, by, allow_import)
+    key = database.resolve(dataset, scaling)
+    refits = _refits(database, key, labels, sizes, repetitions, rows, by, allow_import)
     (measure,) = measures_of([metric], refits.snapshot.class_names)
     values, lost = _spent(Derived(**_parts(refits), measure=measure), workers, progress)
     sizes_there = np.array(refits.sizes, np.int32)
-    header = database.headers[database.resolve(dataset)]
+    header = database.headers[key]
     coords: dict[str, Any] = {
         "n": ("n", sizes_there, {"units": "1", "long_name": "size of the training set"}),
         "fraction": ("n", sizes_there / header.largest_size),
         "repetition": np.array(refits.repetitions, np.int32),
         **labels,
         "status": "complete",
-        "dataset": refits.unit.dataset,
+        "dataset": database.headers[key].id,
+        "scaling": database.headers[key].scaling,
     }
     attrs = {**measure.attrs, "dataset_name": header.name}
     attrs |= _account(refits, values, lost, rows, by)

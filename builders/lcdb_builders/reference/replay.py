@@ -17,9 +17,11 @@ import numpy as np
 
 from lcdb.database import Database, Key
 from lcdb.errors import DatasetError, LabelError, LCDBError, NotBuiltError, NotFoundError
+from lcdb.naming import dataset_id
 from lcdb.schema import METRICS, STATUSES, UNIT_DIMS
 from lcdb.selection import positions
 from lcdb_builders.domain import snapshot as snapshots
+from lcdb_builders.domain.scaling import scaled
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Block, Unit
 from lcdb_builders.learners import registry
@@ -53,6 +55,7 @@ def replay(
     repetition: int,
     tuning: str = "default",
     *,
+    scaling: str = "none",
     allow_import: bool = False,
 ) -> Replay:
     """Compute one cell of a database again and compare it with what is stored.
@@ -61,7 +64,7 @@ def replay(
     ----------
     database
         A database, or its directory.
-    dataset, learner, sampling, split, n, repetition, tuning
+    dataset, learner, sampling, split, n, repetition, tuning, scaling
         Which cell.
     allow_import
         Allow a curve's classifier to come from elsewhere than scikit-learn. Importing it runs its
@@ -88,10 +91,11 @@ def replay(
         with Database(database) as opened:
             return replay(
                 opened, dataset, learner, sampling, split, n, repetition, tuning,
-                allow_import=allow_import,
+                scaling=scaling, allow_import=allow_import,
             )  # fmt: skip
     labels = dict(zip(UNIT_DIMS, (learner, sampling, split, tuning), strict=True))
-    return Replayer(database, allow_import=allow_import).cell(dataset, labels, n, repetition)
+    key = database.resolve(dataset, scaling)
+    return Replayer(database, allow_import=allow_import).cell(key, labels, n, repetition)
 
 
 def recompute_cells(
@@ -176,19 +180,20 @@ class Replayer:
     def snapshot(self, key: Key, unit: Unit) -> Snapshot:
         """Return the dataset that a unit was computed on."""
         if key not in self._snapshots:
+            id = dataset_id(unit.dataset, unit.scaling)
             try:
-                found = snapshots.load(self.root / "snapshots", unit.dataset)
+                found = snapshots.load(self.root / "snapshots", id)
             except NotFoundError:
-                if not unit.dataset.isdecimal():
+                if not id.isdecimal():
                     raise
-                found = obtain(unit.dataset, offline=True)
+                found = obtain(id, offline=True)
             if found.sha256 != unit.dataset_sha256:
                 msg = (
-                    f"the dataset {unit.dataset} at hand has the digest {found.sha256[:12]}…, the "
+                    f"the dataset {id} at hand has the digest {found.sha256[:12]}…, the "
                     f"curve was computed on {unit.dataset_sha256[:12]}…: these are other data"
                 )
                 raise DatasetError(msg)
-            self._snapshots[key] = found
+            self._snapshots[key] = scaled(found, unit.scaling, unit.seed)
         return self._snapshots[key]
 
     @one_thread()

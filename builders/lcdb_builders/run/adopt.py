@@ -11,8 +11,8 @@ import h5py
 import numpy as np
 
 from lcdb.errors import DamagedError
-from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.part import AnyUnit, Part, piece
+from lcdb_builders.domain.scaling import load_for
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.experiments.protocol import trials_of
 from lcdb_builders.learners import registry
@@ -156,7 +156,7 @@ def _same(journal: Journal, unit: AnyUnit, n: int, repetition: int, *, allow_imp
 def _computed(root: Path, unit: AnyUnit, block: Block, allow_import: bool) -> Scores:
     if isinstance(unit, Part):
         return trials_of(unit, block, root)
-    snapshot = snapshots.load(root / "snapshots", unit.dataset)
+    snapshot = load_for(root / "snapshots", unit)
     if unit.is_draws:
         return draws_block(snapshot, block, (unit.split,))[unit.split]
     learner = registry.for_unit(unit, allow_import=allow_import)

@@ -17,14 +17,15 @@ from lcdb_builders import sources
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.part import AnyUnit
 from lcdb_builders.domain.snapshot import Snapshot
-from lcdb_builders.domain.unit import DRAWS, Unit, digest
+from lcdb_builders.domain.unit import Unit, digest
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.learners.registry import keep_files
 from lcdb_builders.planning.cost import block_lengths, stretch
 from lcdb_builders.planning.memory import check_memory
-from lcdb_builders.planning.plan import DatasetSpec, Plan, load_plan
+from lcdb_builders.planning.piece import Piece
+from lcdb_builders.planning.plan import Plan, load_plan
 from lcdb_builders.planning.timing import timing_of
-from lcdb_builders.planning.units import Subject, plan_learners, units
+from lcdb_builders.planning.units import Subject, plan_learners, subjects, units
 from lcdb_builders.run.cluster import Pool, check_pool, open_pool
 from lcdb_builders.run.code import code_digest
 from lcdb_builders.run.compiling import compile_kernels, kinds_of
@@ -83,9 +84,10 @@ class _Work:
     plan: Plan
     root: Path
     learners: Mapping[str, Learner]
-    datasets: tuple[DatasetSpec, ...]
-    only: frozenset[str]
+    part: Piece
     settings: Settings
+    # By id; what cubes are of, and their units, by name of the cube.
+    unscaled: dict[str, Snapshot] = field(default_factory=dict)
     snapshots: dict[str, Snapshot] = field(default_factory=dict)
     units: dict[str, list[Unit]] = field(default_factory=dict)
 
@@ -101,11 +103,7 @@ class _Work:
     @property
     def chosen(self) -> dict[str, list[Unit]]:
         """The units to build, by dataset: those of the filters, and the draws."""
-        wanted = self.only | {DRAWS}
-        return {
-            dataset: [unit for unit in found if unit.learner in wanted]
-            for dataset, found in self.units.items()
-        }
+        return {cube: list(filter(self.part.has, found)) for cube, found in self.units.items()}
 
 
 class Asked(Protocol):
@@ -149,6 +147,8 @@ def build(
     certificates: str | os.PathLike[str] | None = None,
     datasets: Iterable[int | str] | None = None,
     learners: Iterable[str] | None = None,
+    scalings: Iterable[str] | None = None,
+    tunings: Iterable[str] | None = None,
     repetitions: int | None = None,
     timeout: float | None = TIMEOUT,
     retry_failed: bool = False,
@@ -175,8 +175,10 @@ def build(
         TOML file with options of dask-jobqueue, to submit workers as SLURM jobs.
     certificates
         Folder of ``ca.pem``, ``cert.pem`` and ``key.pem``, for a scheduler at ``tls://``.
-    datasets, learners
-        Build only this part of the plan's cubes; the rest stays ``not_built``.
+    datasets, scalings
+        Build only these of the plan's cubes.
+    learners, tunings
+        Build only this part of each cube; the rest stays ``not_built``.
     repetitions
         R, in the place of the plan's.
     timeout
@@ -214,7 +216,9 @@ def build(
     (12, '61.nc')
     """
     check_pool(workers, scheduler, slurm, certificates)
-    work = _checked(plan, out, datasets, learners, repetitions, timeout, allow_import)
+    plan = load_plan(plan)
+    part = Piece.of(plan, datasets, learners, scalings, tunings)
+    work = _checked(plan, out, part, repetitions, timeout, allow_import)
     told = choose(progress)
     with stop_on_signals() as stop:
         _get_snapshots(work, offline)
@@ -227,7 +231,7 @@ def build(
             for name, curves in Counter(map(_learner_of, journal.outdated(every))).items():
                 told.tell(f"the source of {name} has changed: its {curves} curves are made anew")
             with journal.claim(every, {unit: code_digest(unit) for unit in every}) as claims:
-                for snapshot in work.snapshots.values():
+                for snapshot in work.unscaled.values():
                     snapshots.save(snapshot, work.root / "snapshots")
                 for learner in work.learners.values():
                     keep_files(learner, work.root)
@@ -247,31 +251,23 @@ def _learner_of(unit: AnyUnit) -> str:
 
 
 def _checked(
-    plan: str | Path | Mapping[str, Any] | Plan,
+    plan: Plan,
     out: str | os.PathLike[str],
-    datasets: Iterable[int | str] | None,
-    learners: Iterable[str] | None,
+    part: Piece,
     repetitions: int | None,
     timeout: float | None,
     allow_import: bool,
 ) -> _Work:
     """Return what is asked for, or raise before anything is written."""
-    plan = load_plan(plan)
     if repetitions is not None:
         plan = plan.with_repetitions(repetitions)
     if timeout is not None and not timeout > 0:
         msg = f"timeout is {timeout}; expected seconds, more than 0, or None"
         raise PlanError(msg)
-    chosen = plan.datasets
-    if datasets is not None:
-        chosen = plan.named_datasets(datasets)
-    only = frozenset(spec.name for spec in plan.learners)
-    if learners is not None:
-        only = frozenset(plan.learner(name).name for name in learners)
     table = plan_learners(plan, allow_import=allow_import)
     root = Path(out).expanduser().resolve()
     check_directory(root)
-    return _Work(plan, root, table, chosen, only, Settings(timeout, allow_import))
+    return _Work(plan, root, table, part, Settings(timeout, allow_import))
 
 
 def check_directory(root: Path) -> None:
@@ -295,25 +291,30 @@ def check_directory(root: Path) -> None:
 def _get_snapshots(work: _Work, offline: bool) -> None:
     """Get all datasets; none is written before it is known that the plan fits."""
     root = work.root if (work.root / "snapshots").is_dir() else None
-    for spec in work.datasets:
+    for spec in work.part.datasets:
         source = spec.source(work.plan.folder)
-        work.snapshots[spec.id] = sources.obtain(source, root, offline=offline)
-        work.units[spec.id] = units(work.plan, work.snapshots[spec.id], work.learners)
+        work.unscaled[spec.id] = sources.obtain(source, root, offline=offline)
+        for subject in subjects(work.plan, work.unscaled[spec.id]):
+            assert isinstance(subject, Snapshot)
+            if subject.scaling not in work.part.scalings:
+                continue
+            work.snapshots[subject.id] = subject
+            work.units[subject.id] = units(work.plan, subject, work.learners)
 
 
 def _prepare(
     work: _Work, journal: Journal, retry_failed: bool, told: Progress, workers: int
 ) -> tuple[list[Job], Costs]:
     """Return what is missing in the order of work."""
-    subjects: dict[str, Subject] = {
-        spec.id: known
-        for spec in work.plan.datasets
-        if (known := work.snapshots.get(spec.id) or sources.expected().get(spec.id))
-    }
+    known: list[Subject | None] = [
+        work.unscaled.get(spec.id) or sources.expected().get(spec.id) for spec in work.plan.datasets
+    ]
     repetitions = work.plan.repetitions
     every = [
         (unit, subject)
-        for subject in subjects.values()
+        for dataset in known
+        if dataset is not None
+        for subject in subjects(work.plan, dataset)
         for unit in units(work.plan, subject, work.learners)
     ]
     timings = time_left(

@@ -67,7 +67,6 @@ class Packer:
         arguments = {
             "root": str(self.root),
             "dataset": snapshot.id,
-            "sha256": snapshot.sha256,
             "units": [describe(unit) for unit in units],
             "repetitions": self.repetitions,
         }

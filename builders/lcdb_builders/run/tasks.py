@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from lcdb.errors import LCDBError, NotFoundError, StaleError
-from lcdb.schema import EXPERIMENTS
+from lcdb.naming import dataset_id
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.part import Part, piece
+from lcdb_builders.domain.scaling import scaled
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block, Unit
 from lcdb_builders.experiments.protocol import maker_of, trials_of
@@ -49,13 +50,19 @@ def block_from_json(content: Mapping[str, Any]) -> Block:
     return piece(unit, sizes, *content["repetitions"])
 
 
+def _snapshot(root: str, unit: Unit) -> Snapshot:
+    """Return what a unit is computed on."""
+    return _loaded(root, unit.dataset, unit.scaling, unit.seed, unit.dataset_sha256)
+
+
 @lru_cache(maxsize=4)
-def _snapshot(root: str, dataset: str, sha256: str) -> Snapshot:
+def _loaded(root: str, cube: str, scaling: str, seed: int, sha256: str) -> Snapshot:
+    dataset = dataset_id(cube, scaling)
     snapshot = snapshots.load(Path(root) / "snapshots", dataset)
     if snapshot.sha256 != sha256:
         msg = f"{root} holds other data of dataset {dataset} than this build started with"
         raise NotFoundError(msg)
-    return snapshot
+    return scaled(snapshot, scaling, seed)
 
 
 def compute(
@@ -94,7 +101,7 @@ def compute(
     if isinstance(unit, Part):
         outcomes[journal.publish(here, trials_of(unit, here, root), environment(), source)] += 1
         return outcomes
-    snapshot = _snapshot(root, unit.dataset, unit.dataset_sha256)
+    snapshot = _snapshot(root, unit)
     if unit.is_draws:
         found = draws_block(snapshot, here, splits)
     else:
@@ -119,7 +126,7 @@ def _check_source(learner: Learner, unit: Unit) -> None:
 
 
 def pack(
-    root: str, dataset: str, sha256: str, units: Sequence[Mapping[str, Any]], repetitions: int
+    root: str, dataset: str, units: Sequence[Mapping[str, Any]], repetitions: int
 ) -> dict[str, Any]:
     """Pack the blocks of a dataset into its cube, and return what the cube is then.
 
@@ -127,17 +134,19 @@ def pack(
     ----------
     root
         The database directory.
-    dataset, sha256
-        Id and digest of the snapshot.
+    dataset
+        Name of the cube.
     units
-        All units that the plan has for the dataset, see `lcdb_builders.storage.naming.describe`.
+        All units that the plan has for the cube, see `lcdb_builders.storage.naming.describe`.
     repetitions
         R of the plan.
     """
     from lcdb_builders.storage.pack import pack as pack_cube
 
-    subject = Target(dataset) if dataset in EXPERIMENTS else _snapshot(root, dataset, sha256)
-    packed = pack_cube(root, subject, [described(unit) for unit in units], repetitions)
+    every = [described(unit) for unit in units]
+    first = every[0]
+    subject = _snapshot(root, first) if isinstance(first, Unit) else Target(dataset)
+    packed = pack_cube(root, subject, every, repetitions)
     return {
         "dataset": dataset,
         "path": str(packed.path),
@@ -193,7 +202,7 @@ def time_unit(root: str, unit: Mapping[str, Any], allow_import: bool) -> dict[st
     from lcdb_builders.planning.timing import time_cells
 
     here = unit_of(unit)
-    snapshot = _snapshot(root, here.dataset, here.dataset_sha256)
+    snapshot = _snapshot(root, here)
     learner = registry.for_unit(here, allow_import=allow_import, root=root)
     found = time_cells(learner, snapshot, here)
     return {"sizes": found.sizes, "seconds": found.seconds}

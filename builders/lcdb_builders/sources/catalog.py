@@ -46,6 +46,8 @@ class Expected:
         Whether the data come with the package.
     notes
         For readers.
+    scaling
+        Of a scaled dataset, see `lcdb_builders.planning.units.subjects`.
     """
 
     id: str
@@ -63,6 +65,12 @@ class Expected:
     sha256_from: str = ""
     bundled: bool = False
     notes: str = ""
+    scaling: str = "none"
+
+    @property
+    def key(self) -> str:
+        """Digest of the unscaled data, as far as it is known."""
+        return self.sha256
 
     @property
     def label(self) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lcdb.errors import DatasetError, did_you_mean
+from lcdb.schema import SCALINGS
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.sources.arff import read_arff
 from lcdb_builders.sources.convert import to_snapshot
@@ -48,6 +49,13 @@ def check_id(id: str) -> str:
     if id.lower() in _TAKEN:
         msg = f"{id!r} cannot name a file's dataset: it means something else; take 'my-{id}', say"
         raise DatasetError(msg)
+    for scaling in SCALINGS[1:]:
+        if id.lower().endswith(f"-{scaling}"):
+            msg = (
+                f"{id!r} cannot name a file's dataset: cubes of scaled features end in "
+                f"'-{scaling}'; take {id[: -len(scaling) - 1] + '_' + scaling!r}, say"
+            )
+            raise DatasetError(msg)
     return id
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from lcdb._version import __version__
 from lcdb.errors import PlanError
+from lcdb.naming import cube_key, dataset_id
 from lcdb.schema import (
     CHOICE_FLAGS,
     CUBE_KIND,
@@ -67,9 +68,10 @@ def snapshot_facts(snapshot: Snapshot) -> Facts:
     """Return the file attributes that describe a cube's dataset."""
     origin = snapshot.origin
     facts: Facts = {
-        "dataset_id": snapshot.id,
+        "dataset_id": dataset_id(snapshot.id, snapshot.scaling),
         "dataset_name": snapshot.name,
-        "dataset_sha256": snapshot.sha256,
+        "dataset_sha256": snapshot.key,
+        "scaling": snapshot.scaling,
         "n_rows": snapshot.rows,
         "n_features": snapshot.features,
         "n_classes": snapshot.classes,
@@ -125,6 +127,8 @@ class Contents:
         """Return contents with the units in canonical order, after checking that they fit."""
         ordered = tuple(sorted(units, key=unit_place))
         _check_units(ordered)
+        # Cubes and manifests of version 1 say nothing of scaling.
+        facts = dict(sorted({"scaling": ordered[0].scaling, **facts}.items()))
         return cls(facts, ordered, repetitions)
 
     @cached_property
@@ -230,7 +234,9 @@ class Contents:
             definition = _definition(unit)
             entry = curves.setdefault(canonical_json(definition), {**definition, "draws": []})
             entry["draws"].append([unit.sampling, unit.split])
+        scaling = self.units[0].scaling
         plan = {
+            **({} if scaling == "none" else {"scaling": scaling}),
             "curves": list(curves.values()),
             "dataset_sha256": self.units[0].dataset_sha256,
             "format_version": FORMAT_VERSION,
@@ -246,7 +252,7 @@ class Contents:
         origin = f" (OpenML {facts['openml_id']})" if "openml_id" in facts else ""
         return {
             "Conventions": "CF-1.11",
-            "title": f"Learning curves as distributions: {facts['dataset_name']}{origin}",
+            "title": f"{_titled(self.units[0].scaling)}: {facts['dataset_name']}{origin}",
             "cube_kind": CUBE_KIND,
             "format_version": FORMAT_VERSION,
             "package_version": __version__,
@@ -261,9 +267,15 @@ class Contents:
         """Return the contents that a cube's global attributes speak of."""
         plan = json.loads(attributes["plan"])
         facts = {k: value for k, value in attributes.items() if k not in _OWN_ATTRIBUTES}
-        shared = {**plan, "dataset": str(attributes["dataset_id"])}
+        shared = {**plan, "dataset": cube_key(facts["dataset_id"], plan.get("scaling", "none"))}
         units = [unit for curve in plan["curves"] for unit in _units_of(curve, shared)]
         return cls.make(facts, units, plan["repetitions"])
+
+
+def _titled(scaling: str) -> str:
+    """Return what a cube of that scaling is, as its title begins."""
+    features = {"none": "", "standard": " on standardised features"}
+    return f"Learning curves as distributions{features.get(scaling, f' on {scaling} features')}"
 
 
 # What the labels of `learner_params` say already, or what is no parameter.
@@ -334,7 +346,7 @@ def _definition(unit: Unit) -> dict[str, Any]:
 
 
 # Keys of a description that a whole cube shares, and those that a plan lists as draws.
-_SHARED = ("dataset", "dataset_sha256", "master_seed")
+_SHARED = ("dataset", "dataset_sha256", "master_seed", "scaling")
 _DRAWS = ("sampling", "split")
 
 
@@ -355,7 +367,7 @@ def _check_units(units: Sequence[Unit]) -> None:
         if following is not None and unit_place(unit) == unit_place(following):
             msg = f"{unit.label} is asked for twice; expected it once in a cube"
             raise PlanError(msg)
-        for key in ("dataset", "dataset_sha256", "seed"):
+        for key in ("dataset", "dataset_sha256", "scaling", "seed"):
             _same(key, unit, first)
         like = definitions.setdefault((unit.learner, unit.tuning), unit)
         for key in ("estimator", "params", "tuning_rule"):

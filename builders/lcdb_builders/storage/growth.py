@@ -17,6 +17,7 @@ __all__ = ["contradiction", "groups", "merge_units", "one_source", "outdated"]
 # Keys of a description by attribute, in the order in which they are told where several differ.
 _ATTRIBUTES = {
     "dataset_sha256": "dataset_sha256",
+    "scaling": "scaling",
     "master_seed": "seed",
     "estimator": "estimator",
     "params": "params",
@@ -27,7 +28,7 @@ _ATTRIBUTES = {
     "data_sha256": "data_sha256",
     "implementation": "implementation",
 }
-_CUBE = ("dataset_sha256", "master_seed")
+_CUBE = ("dataset_sha256", "scaling", "master_seed")
 _LEARNER = ("estimator", "params", "tuning_rule")
 
 

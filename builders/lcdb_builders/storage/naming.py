@@ -72,6 +72,8 @@ def describe(unit: AnyUnit) -> dict[str, Any]:
         found["tuning_rule"] = json.loads(unit.tuning_rule)
     if unit.rows_per_class:
         found["rows_per_class"] = unit.rows_per_class
+    if unit.scaling != "none":
+        found["scaling"] = unit.scaling
     return found
 
 
@@ -104,4 +106,5 @@ def unit_of(text: Mapping[str, Any]) -> Unit:
         tuning_rule=canonical_json(text["tuning_rule"]) if "tuning_rule" in text else "",
         sizes=tuple(n for first, last, step in text["sizes"] for n in range(first, last + 1, step)),
         rows_per_class=text.get("rows_per_class", 0),
+        scaling=text.get("scaling", "none"),
     )
