@@ -178,8 +178,8 @@ def test_other_cubes_and_files_in_the_making_are_passed_over(copy):
 
 def test_a_cube_of_a_newer_version_is_refused(copy):
     with h5py.File(copy / "cubes" / "1063.nc", "r+") as file:
-        file.attrs["format_version"] = np.int64(2)
-    with pytest.raises(FormatVersionError, match=r"1063\.nc has format version 2.*up to 1: update"):
+        file.attrs["format_version"] = np.int64(3)
+    with pytest.raises(FormatVersionError, match=r"1063\.nc has format version 3.*up to 2: update"):
         lcdb.open(copy)
 
 

@@ -115,7 +115,17 @@ STRUCTURE = {
     ),
     "the plan is another cube's": (
         lambda c: c.assign_attrs(plan=c.plan.replace('"repetitions":5', '"repetitions":6')),
-        "plan has the digest, seed, format version and repetitions of the cube",
+        "plan has the digest, seed, scaling, format version and repetitions of the cube",
+    ),
+    "the scaling is missing": (
+        lambda c: c.drop_attrs(deep=False).assign_attrs(
+            {name: value for name, value in c.attrs.items() if name != "scaling"}
+        ),
+        "'scaling' is missing",
+    ),
+    "the scaling is another than the plan's": (
+        lambda c: c.assign_attrs(scaling="minmax"),
+        "plan has the digest, seed, scaling, format version and repetitions of the cube",
     ),
     "the plan has an unknown key": (
         lambda c: c.assign_attrs(plan=c.plan.replace('"draws":', '"drawn":')),
@@ -336,7 +346,7 @@ def test_a_newer_version_is_refused_before_anything_else(path, tmp_path):
     with h5py.File(copy, "r+") as file:
         file.attrs["format_version"] = np.int64(schema.FORMAT_VERSION + 1)
         del file["accuracy"]
-    with xr.open_dataset(copy) as opened, pytest.raises(FormatVersionError, match="version 2"):
+    with xr.open_dataset(copy) as opened, pytest.raises(FormatVersionError, match="version 3"):
         schema.validate(opened)
 
 
