@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +17,16 @@ from lcdb.errors import (
     LCDBError,
     NotBuiltError,
     PartialCurveWarning,
-    did_you_mean,
 )
 from lcdb.naming import check_names, cube_key
-from lcdb.reasons import Reasons
-from lcdb.schema import EXPERIMENTS, SCALINGS, STATUSES, UNIT_DIMS
+from lcdb.reasons import Reasons, status_table
+from lcdb.resolving import resolve, resolve_all
+from lcdb.schema import STATUSES, UNIT_DIMS
 from lcdb.selection import (
     Labels,
-    as_list,
     check_label,
     check_labels,
     check_metric,
-    check_scaling,
     check_where,
     positions,
     take,
@@ -208,36 +205,7 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
         ...     db.resolve("iris")
         61
         """
-        check_scaling(scaling)
-        if isinstance(dataset, bool) or not isinstance(dataset, str | Integral):
-            kind = type(dataset).__name__
-            msg = f"dataset is {dataset!r}, a {kind}; expected one id or name, as 61 or 'iris'"
-            raise LabelError(msg)
-        text = str(dataset)
-        if text in EXPERIMENTS:
-            there = f"db[{text!r}] has its" if text in self._experiments else "it would have"
-            msg = f"{text!r} is an experiment and has no learning curves: {there} trials"
-            raise LabelError(msg)
-        for key, header in self._headers.items():
-            if str(key) == text and scaling in ("none", header.scaling):
-                return key
-        folded = text.casefold()
-        alike = {key: header for key, header in self._headers.items() if header.id == text} or {
-            key: header for key, header in self._headers.items() if header.name.casefold() == folded
-        }
-        named = [key for key, header in alike.items() if header.scaling == scaling]
-        if len(named) == 1:
-            return named[0]
-        if named:
-            msg = f"dataset {text!r} is ambiguous: {named} have that name; use the id"
-            raise LabelError(msg)
-        if alike:
-            there = ", ".join(f"{header.scaling!r} (db[{key!r}])" for key, header in alike.items())
-            msg = f"dataset {text!r} is not in {self.path} with scaling {scaling!r}, but {there}"
-            raise LabelError(msg)
-        known = [*(head.name for head in self._headers.values()), *self._headers]
-        msg = f"dataset {text!r} is not in {self.path}.{did_you_mean(text, known)}"
-        raise LabelError(msg)
+        return resolve(self._headers, self._experiments, dataset, scaling, str(self.path))
 
     def _check_open(self) -> None:
         if self._closed:
@@ -406,7 +374,8 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
             check_metric(name)
         where = dict(zip(UNIT_DIMS, (learner, sampling, split, tuning), strict=True))
         check_where(where)
-        keys, lenient = self._cubes(datasets, scaling), datasets is None
+        keys = resolve_all(self._headers, self.resolve, datasets, scaling)
+        lenient = datasets is None
         if lenient:
             check_labels([self._headers[key] for key in keys], where, str(self.path))
         parts: dict[Key, Any] = {}
@@ -424,20 +393,6 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
                 parts[key] = take_several(cube, header, index, metrics)
         return parts
 
-    def _cubes(self, datasets: Key | Sequence[Key] | None, scaling: Labels) -> list[Key]:
-        """Return the keys of datasets under scalings, in the order asked for."""
-        scalings = SCALINGS if scaling is None else as_list(scaling)
-        for one in scalings:
-            check_scaling(one)
-        if datasets is None:
-            return [key for key, header in self._headers.items() if header.scaling in scalings]
-        several = datasets if isinstance(datasets, list | tuple) else [datasets]
-        if scaling is None:
-            known = {header.scaling for header in self._headers.values()}
-            scalings = [one for one in SCALINGS if one in known]
-        keys = [self.resolve(dataset, one) for dataset in several for one in scalings]
-        return list(dict.fromkeys(keys))
-
     def status(self) -> pd.DataFrame:
         """Return one row per curve (without metric): labels, status, and the reason if known.
 
@@ -449,22 +404,7 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
         >>> list(table.columns)
         ['dataset', 'name', 'learner', 'sampling', 'split', 'tuning', 'status', 'reason']
         """
-        import pandas as pd
-
-        tables = []
-        for key, header in self._headers.items():
-            levels = [header.labels[dim] for dim in UNIT_DIMS]
-            table = pd.MultiIndex.from_product(levels, names=UNIT_DIMS).to_frame(index=False)
-            table.insert(0, "dataset", key)
-            table.insert(1, "name", header.name)
-            table["status"] = pd.Categorical.from_codes(header.status.ravel(), pd.Index(STATUSES))
-            reasons = self._reasons(header)
-            names = map(tuple, table[[*UNIT_DIMS, "status"]].to_numpy())
-            table["reason"] = [reasons.get(name, "") for name in names]
-            tables.append(table)
-        if not tables:
-            return pd.DataFrame(columns=["dataset", "name", *UNIT_DIMS, "status", "reason"])
-        return pd.concat(tables, ignore_index=True)
+        return status_table(self._headers, self._reasons)
 
     def to_datatree(self) -> xr.DataTree:
         """Return all cubes as one tree, a node per dataset, lazily.

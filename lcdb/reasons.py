@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from lcdb.cubefile import Header
 from lcdb.manifest import manifest_file
 from lcdb.regular import read_regular
-from lcdb.schema import UNIT_DIMS
+from lcdb.schema import STATUSES, UNIT_DIMS
 
-__all__ = ["Reasons", "read_reasons"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Reasons", "read_reasons", "status_table"]
 
 #: (learner, sampling, split, tuning, status) to reason.
 Reasons = dict[tuple[str, ...], str]
@@ -39,3 +43,25 @@ def read_reasons(cube: Path) -> Reasons:
 def _curve(slice_: Mapping[str, Any]) -> tuple[str, ...]:
     # With the status: a manifest may tell of the next cube as well as of the current one.
     return (*(slice_["unit"][dim] for dim in UNIT_DIMS), slice_["status"])
+
+
+def status_table(
+    headers: Mapping[int | str, Header], reasons_of: Callable[[Header], Reasons]
+) -> pd.DataFrame:
+    """Return one row per curve: labels, status, and the reason if known."""
+    import pandas as pd
+
+    tables = []
+    for key, header in headers.items():
+        levels = [header.labels[dim] for dim in UNIT_DIMS]
+        table = pd.MultiIndex.from_product(levels, names=UNIT_DIMS).to_frame(index=False)
+        table.insert(0, "dataset", key)
+        table.insert(1, "name", header.name)
+        table["status"] = pd.Categorical.from_codes(header.status.ravel(), pd.Index(STATUSES))
+        reasons = reasons_of(header)
+        names = map(tuple, table[[*UNIT_DIMS, "status"]].to_numpy())
+        table["reason"] = [reasons.get(name, "") for name in names]
+        tables.append(table)
+    if not tables:
+        return pd.DataFrame(columns=["dataset", "name", *UNIT_DIMS, "status", "reason"])
+    return pd.concat(tables, ignore_index=True)

@@ -296,10 +296,9 @@ def _get_snapshots(work: _Work, offline: bool) -> None:
         work.unscaled[spec.id] = sources.obtain(source, root, offline=offline)
         for subject in subjects(work.plan, work.unscaled[spec.id]):
             assert isinstance(subject, Snapshot)
-            if subject.scaling not in work.part.scalings:
-                continue
-            work.snapshots[subject.id] = subject
-            work.units[subject.id] = units(work.plan, subject, work.learners)
+            if subject.scaling in work.part.scalings:
+                work.snapshots[subject.id] = subject
+                work.units[subject.id] = units(work.plan, subject, work.learners)
 
 
 def _prepare(
