@@ -288,7 +288,8 @@ def test_what_is_given_is_said_everywhere(tutorial, tmp_path, capsys):
 def test_the_citation_is_bibtex_with_names_and_year(tutorial, tmp_path):
     (tmp_path / "m.toml").write_text(GIVEN.replace("citation", "# citation"))
     (tmp_path / "licence.txt").write_text("free")
-    publish(tutorial, URL, tmp_path / "out", tmp_path / "m.toml")
+    made = publish(tutorial, URL, tmp_path / "out", tmp_path / "m.toml")
+    assert not {"title", "creators"} & set(made.defaults)
     assert read(tmp_path / "out", "croissant.json")["citeAs"] == (
         "@misc{lcdb2026, title = {{Curves of <two> tables}}, "
         "author = {O'Neil \\& Co, Ada and {A group}}, publisher = {An archive}, year = {2026}, "

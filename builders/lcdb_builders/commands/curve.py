@@ -136,16 +136,11 @@ def _draw(scores: xr.DataArray, out: Path) -> None:
 
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import ScalarFormatter
 
     from lcdb.plot import quantile_curves
-    from lcdb.plot.style import new_axes
 
-    ax = new_axes()
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(ScalarFormatter())
     # Bands of several learners would cover each other: lines alone.
-    quantile_curves(scores, width=None if scores.sizes["learner"] > 1 else 2.0, ax=ax)
+    quantile_curves(scores, width=None if scores.sizes["learner"] > 1 else 2.0, log=True)
     try:
         plt.savefig(out, dpi=200)
     except ValueError as error:  # of another suffix than there are
