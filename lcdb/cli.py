@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import logging
 import re
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, distribution, entry_points, requires
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from lcdb._version import __version__
 from lcdb.commands import COMMANDS
@@ -123,15 +125,49 @@ def _run(arguments: Sequence[str]) -> int:
         return int(module.run(parser.parse_args(rest)) or 0)
 
 
+class _Logged(logging.Handler):
+    """Prints what is logged as a line like every other."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _tell(record.getMessage())
+
+
+def _tell(text: object) -> None:
+    # The stream of now: a bar on a terminal prints what is written to it above itself.
+    print(f"lcdb: {one_line(text)}", file=sys.stderr)
+
+
+@contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Print our warnings as our own lines: which line of which file warns is nothing to users."""
+    logger, handler = logging.getLogger("lcdb"), _Logged()
+    logger.addHandler(handler)
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+            if category.__module__ == LCDBError.__module__:
+                _tell(message)
+            else:
+                others(message, category, *where)
+
+        warnings.showwarning = show
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     try:
-        return _run(sys.argv[1:] if arguments is None else arguments)
+        with _warnings_in_a_line():
+            return _run(sys.argv[1:] if arguments is None else arguments)
     except LCDBError as error:
-        print(f"lcdb: {one_line(error)}", file=sys.stderr)
+        _tell(error)
         return error.exit_code
     except KeyboardInterrupt:
-        print("lcdb: interrupted", file=sys.stderr)
+        _tell("interrupted")
         return 130
     except BrokenPipeError:  # the reader of a pipe has gone
         sys.stderr.close()
@@ -139,10 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in FAILING:
             raise
-        print(
-            f"lcdb: {one_line(read_error(Path(error.filename or 'a file'), error))}",
-            file=sys.stderr,
-        )
+        _tell(read_error(Path(error.filename or "a file"), error))
         return ReadError.exit_code
 
 

@@ -86,6 +86,16 @@ def test_fetch_from_openml_and_what_comes_with_the_package(capsys, cache, monkey
     assert sources.obtain(9999, offline=True).name == "wine"
 
 
+def test_what_is_logged_is_a_line_of_the_command(capsys, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    with OpenMLServer([WINE]) as server:
+        monkeypatch.setenv("LCDB_OPENML_SERVER", server.api)
+        output, errors = run(capsys, "fetch", "9999", "--cache", str(tmp_path / "file" / "cache"))
+    assert output.startswith("9999 wine: 12 rows")
+    (line,) = errors.splitlines()
+    assert line.startswith("lcdb: dataset 9999 is not kept in the cache")
+
+
 def test_one_that_fails_does_not_stop_the_others(capsys, cache):
     output, errors = run(capsys, "fetch", "iris", "37", "11", code=1)
     assert [line.split()[0] for line in output.splitlines()] == ["61", "11"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 
 import pytest
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.sources import FileSource
 
+from lcdb.cli import main
 from lcdb.errors import DatasetError, DatasetWarning
 
 DATES = (
@@ -48,6 +50,23 @@ def test_amounts_are_told(tmp_path, text):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         snapshot_of(tmp_path, text, nominal=("odd",))
+
+
+@pytest.mark.filterwarnings("always::lcdb.errors.DatasetWarning")
+def test_commands_print_a_warning_as_their_own_line(tmp_path, capsys):
+    """A class and a line of our source are nothing to whoever typed the command."""
+    rows = [f"{i} %,{i % 7},{'ab'[i % 2]}" for i in range(30)]
+    (tmp_path / "data.csv").write_text("odd,width,class\n" + "\n".join(rows) + "\n")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'datasets = [{ id = "mine", file = "data.csv", target = "class" }]\n'
+        'learners = ["NMC"]\nsizes = [5]\nrepetitions = 2\n'
+    )
+    shown, level = warnings.showwarning, list(logging.getLogger("lcdb").handlers)
+    assert main(["plan", str(plan)]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("lcdb: column 'odd' holds numbers with signs ('0 %') and is read as 30 ")
+    assert (warnings.showwarning, logging.getLogger("lcdb").handlers) == (shown, level)
 
 
 def test_free_text_is_told(tmp_path):
