@@ -151,7 +151,7 @@ def _warnings_in_a_line() -> Iterator[None]:
             else:
                 others(message, category, *where)
 
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]
         try:
             yield
         finally:
