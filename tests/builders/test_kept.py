@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from counts import FULL, counts
+from lcdb_builders.domain.sampling import largest_size
 from lcdb_builders.domain.unit import Block, Unit, canonical_json
 from lcdb_builders.learners import kept as keeping
 from lcdb_builders.learners import registry
@@ -16,7 +17,7 @@ from lcdb_builders.predict.kernels import hear, runs
 from lcdb_builders.predict.metrics import Said
 from lcdb_builders.reference.cell import answer_cell, fit_cell, training_rows
 from lcdb_builders.reference.metrics import cell_scores
-from snapshots import generated
+from snapshots import REAL, generated, real
 
 from lcdb.schema import LEARNERS, METRICS, SAMPLINGS
 
@@ -114,6 +115,36 @@ def test_what_is_said_is_what_the_reference_says():
         sure = np.sort(right.probability, axis=1)
         sure = sure[:, -1] - sure[:, -2] > 1e-5
         assert np.array_equal(label[sure], right.label[sure])
+
+
+def test_random_cells_are_those_of_a_build_in_any_company(data_folder):
+    rng = np.random.default_rng(15)
+    for _ in range(counts(12, 500)):
+        id = str(rng.choice(list(REAL) if FULL else ["61", "53"]))
+        snapshot, learner = real(id, data_folder), registry.get(str(rng.choice(list(LEARNERS))))
+        sampling, split = str(rng.choice(SAMPLINGS)), str(rng.choice(SPLITS))
+        tuning, top = str(rng.choice(["default", "tuned"])), largest_size(snapshot.rows)
+        pair = np.sort(rng.choice(np.arange(1 if tuning == "default" else 10, top), 2, False))
+        unit = unit_of(learner, snapshot, sampling, split, tuning, tuple(pair.tolist()))
+        first = int(rng.integers(1000))
+        stored = learner.block(snapshot, Block(unit, unit.sizes, first, first + 2), (split,))[split]
+        i, j = rng.integers(2, size=2)
+        n, repetition = unit.sizes[i], first + int(j)
+        test = unit.draws(snapshot.rows).test(n, repetition)
+        for name in METRICS:  # tuned: each has a model of its own
+            only_test = bool(rng.integers(2))
+            heard = hear(
+                learner, snapshot, unit, (n,), (repetition,), only_test=only_test, chosen_by=name
+            )  # fmt: skip
+            answers = heard.answers(0, 0, test, of_test=False)
+            for metric in METRICS if tuning == "default" else (name,):
+                number = getattr(heard.numbers(0, 0), metric)
+                where = (unit.label, metric, n, repetition)
+                assert np.float32(number).tobytes() == stored[metric][i, j].tobytes(), where
+                right = pytest.approx(number, rel=1e-12, abs=1e-15, nan_ok=True)
+                assert getattr(answers.metrics, metric) == right, where
+            if tuning == "default":
+                break
 
 
 def test_more_columns_than_kernels_count_are_scored_in_two_passes(monkeypatch):

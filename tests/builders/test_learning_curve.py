@@ -14,6 +14,7 @@ import pytest
 import xarray as xr
 from counts import counts
 from lcdb_builders.domain.sampling import Draws
+from lcdb_builders.predict import cells as computing
 from lcdb_builders.predict import spending
 from lcdb_builders.predict.cells import Computed
 from lcdb_builders.predict.own_data import own_data
@@ -152,6 +153,31 @@ def test_training_rows_weigh_as_often_as_they_were_drawn():
     assert all(distinct < total == 40 for distinct, total in seen)
     np.testing.assert_allclose(found.train_accuracy, found.train_rows, rtol=0, atol=1e-12)
     assert set(found.data_vars) == {"train_accuracy", "train_rows", "fit_time", "score_time"}
+
+
+def test_kernels_answer_every_metric_and_training_rows(monkeypatch):
+    def named(y, label, probability, weight):
+        assert set(label) <= set(NAMES) and probability.shape == (len(y), 3)
+        return float(np.average(y == label, weights=weight))
+
+    options = {
+        "sizes": [3, 40], "repetitions": counts(4, 40), "sampling": "bootstrap", "workers": 1,
+        "rows": ["test", "train"], "metrics": [*METRICS, "mcc", "ece", named],
+    }  # fmt: skip
+    for learner in ("DT", "NNC", "LREG"):
+        for split in ("varying", "fixed"):
+            curve = lcdb.learning_curve(learner, X, NAMES, split=split, **options)
+            with monkeypatch.context() as without:
+                without.setattr(computing, "hear", lambda *_, **__: None)
+                right = lcdb.learning_curve(learner, X, NAMES, split=split, **options)
+            assert list(curve.data_vars) == list(right.data_vars) and len(right.data_vars) == 14
+            near = 1e-5 if learner == "LREG" else 1e-12
+            xr.testing.assert_allclose(curve, right, rtol=near, atol=near)
+            xr.testing.assert_allclose(curve.train_named, curve.train_accuracy, rtol=1e-12)
+            alone = lcdb.learning_curve(learner, X, NAMES, split=split, **{
+                **options, "rows": "test", "metrics": ["brier"],
+            })  # fmt: skip
+            assert np.array_equal(alone.brier.astype("f4"), curve.brier.astype("f4"))
 
 
 # -- data and learners of every kind ---------------------------------------------------------------

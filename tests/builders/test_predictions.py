@@ -29,6 +29,7 @@ from lcdb.errors import (
     LabelError,
     NotBuiltError,
     PartialCurveWarning,
+    RecomputedWarning,
 )
 from lcdb.schema import LEARNERS, METRICS
 
@@ -57,8 +58,12 @@ TUNED = PLAN | {
 }
 
 
-def build(root, content, spoil="", skip=""):
-    """Build a database in this process; `spoil` names a learner whose accuracies are made up."""
+def build(root, content, spoil="", skip="", change=None, where=None):
+    """Build a database in this process.
+
+    `spoil` names a learner whose accuracies are made up, `skip` one that is not built; `change` is
+    called with all scores of learners, `where` is the environment that they are said to be of.
+    """
     plan, snapshot = load_plan(content), bundled("61")
     learners = plan_learners(plan, allow_import=True)
     every, blocks = units(plan, snapshot, learners), Blocks(root)
@@ -73,7 +78,9 @@ def build(root, content, spoil="", skip=""):
             scores = learners[unit.learner].block(snapshot, block, (unit.split,))[unit.split]
         if unit.learner == spoil:
             scores["accuracy"] = 1 - scores["accuracy"]
-        blocks.publish(block, scores, environment())
+        if change is not None and unit.learner != DRAWS:
+            change(scores)
+        blocks.publish(block, scores, where or environment())
     pack(root, snapshot, every, plan.repetitions)
     snapshots.save(snapshot, root / "snapshots")
     return root
@@ -115,7 +122,7 @@ def test_stored_metrics_follow_from_the_predictions(db, learner):
         n = int(rng.choice(PLAN["sizes"]))
         said = db.predictions("iris", learner, n=n, workers=1, **where)
         assert said.probability.dims == ("repetition", "row", "class")
-        assert said.attrs["largest_difference"] < 1e-3
+        assert said.attrs["largest_difference"] == 0  # every bit of four metrics
         assert (said.drawn.sum("row") == n).all()
         tested = said.label >= 0
         assert not (tested & (said.drawn > 0)).any() and tested.any("row").all()
@@ -123,10 +130,11 @@ def test_stored_metrics_follow_from_the_predictions(db, learner):
         for metric in ("accuracy", "brier", "cross_entropy"):
             stored = db.curve("iris", learner, metric=metric, **where).sel(n=n).values
             found = [by_hand(said, r)[metric] for r in range(R)]
-            np.testing.assert_allclose(found, stored, rtol=1e-3, atol=1e-6)
-        auc = db.derive("iris", learner, "auc", n=n, workers=1, **where)
-        stored = db.curve("iris", learner, metric="auc", **where).sel(n=[n])
-        np.testing.assert_allclose(auc, stored, atol=1e-3)
+            np.testing.assert_allclose(found, stored, rtol=1e-6, atol=1e-12)
+        metric = str(rng.choice(list(METRICS)))
+        derived = db.derive("iris", learner, metric, n=n, workers=1, **where)
+        stored = db["iris"][metric].sel(learner=learner, tuning="default", n=[n], **where)
+        assert np.array_equal(derived.astype("f4"), stored, equal_nan=True)
 
 
 def test_each_metric_of_a_tuned_curve_is_that_of_its_own_choice(tuned):
@@ -137,7 +145,8 @@ def test_each_metric_of_a_tuned_curve_is_that_of_its_own_choice(tuned):
             found = tuned.derive("iris", learner, metric, workers=1, **labels)
             assert found.attrs["chosen_by"] == metric and found.dims == stored.dims
             assert found.n.values.tolist() == TUNED["sizes"]
-            np.testing.assert_allclose(found, stored.sel(n=found.n), rtol=1e-3, atol=1e-5)
+            assert found.attrs["largest_difference"] == 0
+            np.testing.assert_allclose(found, stored.sel(n=found.n), rtol=1e-7)
     one = tuned.predictions("iris", "NNC", n=40, chosen_by="brier", **labels)
     brier = tuned.curve("iris", "NNC", metric="brier", **labels).sel(n=40)
     np.testing.assert_allclose(by_hand(one, 1)["brier"], brier[1], rtol=1e-5)
@@ -282,6 +291,57 @@ def test_a_cell_that_is_not_the_stored_one_is_an_error(db):
         db.predictions("iris", "NMC", **where)
     with pytest.raises(CellError, match="its accuracy is"):
         db.derive("iris", "NMC", "mcc", **where)
+
+
+ONE = PLAN | {
+    "learners": {"LDC": {}, "NNC": {}}, "samplings": ["random"], "splits": ["fixed"],
+}  # fmt: skip
+
+
+def up(scores):
+    """Move one stored number by its last bit."""
+    scores["brier"][1, 0] = np.nextafter(scores["brier"][1, 0], np.float32(1))
+
+
+def test_on_the_machine_of_a_build_every_bit_counts(tmp_path):
+    with lcdb.open(build(tmp_path, ONE, change=up)) as other:
+        where = {"sampling": "random", "split": "fixed"}
+        assert other.derive("iris", "LDC", "mcc", n=2, **where).attrs["largest_difference"] == 0
+        with pytest.raises(CellError, match=r"n = 10, repetition 0: .* its brier is"):
+            other.derive("iris", "LDC", "mcc", n=[40, 10], **where)
+
+
+def test_numbers_of_other_machines_may_differ_as_implementations_do(tmp_path):
+    elsewhere = {**environment(), "cpu": "another"}
+    where = {"sampling": "random", "workers": 1}
+    with lcdb.open(build(tmp_path / "bits", ONE, change=up, where=elsewhere)) as other:
+        with pytest.warns(RecomputedWarning, match=r"LDC.* another type of machine"):
+            said = other.predictions("iris", "LDC", n=10, repetitions=[1, 0], **where)
+        assert 0 < said.attrs["largest_difference"] < 1e-7
+        same = other.predictions("iris", "LDC", n=10, repetitions=[1], **where)
+        assert same.attrs["largest_difference"] == 0  # this one met every bit
+        np.testing.assert_allclose(said.probability[0], same.probability[0], atol=1e-12)
+        with pytest.raises(CellError, match="its brier is"):  # it has no tolerance
+            other.predictions("iris", "NNC", n=10, **where)
+
+    def wrong(scores):
+        scores["brier"][1, 0] += 0.01
+
+    with (
+        lcdb.open(build(tmp_path / "wrong", ONE, change=wrong, where=elsewhere)) as other,
+        pytest.raises(CellError, match="its brier is"),
+    ):
+        other.predictions("iris", "LDC", n=10, **where)
+
+
+def test_sizes_and_repetitions_come_in_the_order_they_are_asked_for(db):
+    where = {"sampling": "random", "split": "varying", "workers": 1}
+    mixed = db.derive("iris", "GSVC", "brier", n=[40, 2, 10], repetitions=[2, 0], **where)
+    assert mixed.n.values.tolist() == [40, 2, 10] and mixed.repetition.values.tolist() == [2, 0]
+    straight = db.derive("iris", "GSVC", "brier", n=[2, 10, 40], repetitions=3, **where)
+    for n in (2, 10, 40):
+        for r in (0, 2):
+            assert mixed.sel(n=n, repetition=r).item() == straight.sel(n=n, repetition=r).item()
 
 
 @pytest.mark.parametrize(

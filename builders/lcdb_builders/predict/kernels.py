@@ -50,9 +50,13 @@ class Heard:
         accuracy, auc, brier, cross_entropy, clipped = self.kept.numbers[i, j].tolist()
         return CellScores(accuracy, auc, brier, cross_entropy, int(clipped))
 
-    def choice(self, i: int, j: int, metric: str) -> int:
-        """Return the index of the grid value that a metric has chosen in a tuned cell."""
-        return int(self.kept.choices[i, j, list(METRICS).index(metric)])
+    def metric(self, name: str) -> np.ndarray:
+        """Return one of the metrics of all cells, (sizes, repetitions)."""
+        return self.kept.numbers[..., list(METRICS).index(name)]
+
+    def choices(self, metric: str) -> np.ndarray:
+        """Return the index of the grid value that a metric has chosen in each tuned cell."""
+        return self.kept.choices[..., list(METRICS).index(metric)]
 
     def answers(self, i: int, j: int, rows: np.ndarray, *, of_test: bool) -> Answers:
         """Return what was said of rows in a cell; `of_test` says that they are its test rows."""

@@ -11,6 +11,7 @@ error.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -46,7 +47,7 @@ from lcdb_builders.threads import one_thread
 __all__ = ["ROWS", "Derived", "Predicted", "Refits", "refits_of"]
 
 #: A cell: its place among sizes and repetitions, and in what was heard.
-_Cell = tuple[tuple[int, int], tuple[int, int]]
+_Cell = tuple[tuple[int, int], tuple[int, int] | None]
 
 ROWS = ("test", "train", "all")
 #: By how much a metric misses its stored number at most: a value by cell.
@@ -118,11 +119,14 @@ class Refits:
         values = self.empty(shape)
         values[OFF] = np.zeros(shape)
         lost = []
-        with scratch_folder(), one_thread():
+        # Files are written by classifiers from elsewhere alone.
+        with scratch_folder() if self.learner.foreign else nullcontext(), one_thread():
             for heard, some in self._heard(piece):
                 for (i, j), place in some:
                     try:
-                        cell = self.repeated(heard, place, i, j) or self.cell(i, j)
+                        cell = (
+                            self.cell(i, j) if place is None else self.repeated(heard, place, i, j)
+                        )
                     except LostCellError as error:
                         self._check_lost(i, j, error)
                         lost.append(Lost(error.reason, 1, self.sizes[i], self.sizes[i]))
@@ -131,8 +135,11 @@ class Refits:
                         values[name][i - piece.first_size, j - piece.first] = value
         return Computed(values, tuple(lost))
 
-    def _heard(self, piece: Piece) -> Iterator[tuple[Heard | None, list[_Cell]]]:
-        """Yield what kernels say in runs of the cells of a piece, and which cells these are."""
+    def _heard(self, piece: Piece) -> Iterator[tuple[Any, list[_Cell]]]:
+        """Yield what kernels say in runs of the cells of a piece, and which cells these are.
+
+        Cells of which kernels do not say what was stored have no place in it.
+        """
         by_size = np.argsort(self.sizes[piece.first_size : piece.stop_size]) + piece.first_size
         by_repetition = np.argsort(self.repetitions[piece.first : piece.stop]) + piece.first
         repetitions = [self.repetitions[j] for j in by_repetition]
@@ -146,38 +153,37 @@ class Refits:
                 only_test=self.rows == "test",
                 chosen_by=self.chosen_by,
             )
-            cells = [
-                ((int(i), int(j)), (a, b))
+            right = self._are_stored(heard, by_size[which], by_repetition[several])
+            cells: list[_Cell] = [
+                ((int(i), int(j)), (a, b) if right[a, b] else None)
                 for a, i in enumerate(by_size[which])
                 for b, j in enumerate(by_repetition[several])
             ]
             yield heard, cells
 
-    def repeated(
-        self, heard: Heard | None, place: tuple[int, int], i: int, j: int
-    ) -> dict[str, Any] | None:
-        """Return what is asked of one cell, if kernels say what was stored; None if they do not.
-
-        `place` is that of the cell in what was heard.
-        """
-        if heard is None:
-            return None
-        if not self._is_stored(heard, place, i, j):
-            return None
+    def repeated(self, heard: Heard, place: tuple[int, int], i: int, j: int) -> dict[str, Any]:
+        """Return what is asked of one cell, of what kernels say at its place in a run."""
         train, test = self.drawn(i, j)
         rows, weight = self.asked(train, test)
         answers = heard.answers(*place, rows, of_test=self.rows == "test")
         return {**self.said(answers, rows, weight, train), OFF: 0.0}
 
-    def _is_stored(self, heard: Heard, place: tuple[int, int], i: int, j: int) -> bool:
-        """Whether kernels give the stored bits; raise if they must and do not."""
-        numbers = vars(heard.numbers(*place))
+    def _are_stored(self, heard: Heard | None, sizes: np.ndarray, some: np.ndarray) -> np.ndarray:
+        """Return of each cell of a run whether kernels give the stored bits; raise if they must."""
+        right = np.full((len(sizes), len(some)), heard is not None)
+        if heard is None:
+            return right
         for name, stored in self.stored.items():
-            if not _same(numbers[name], stored[i, j]):
-                if self.expects_same_bits:
-                    raise CellError(self._differs(i, j, name, numbers[name], float(stored[i, j])))
-                return False
-        return self.choices is None or heard.choice(*place, self.chosen_by) == self.choices[i, j]
+            numbers, expected = heard.metric(name), stored[np.ix_(sizes, some)]
+            same = _same(numbers, expected)
+            if self.expects_same_bits and not same.all():
+                a, b = np.argwhere(~same)[0]
+                value, kept = float(numbers[a, b]), float(expected[a, b])
+                raise CellError(self._differs(sizes[a], some[b], name, value, kept))
+            right &= same
+        if self.choices is not None:
+            right &= heard.choices(self.chosen_by) == self.choices[np.ix_(sizes, some)]
+        return right
 
     def cell(self, i: int, j: int) -> dict[str, Any]:
         """Return what is asked of one cell, of its reference estimator."""
@@ -338,9 +344,10 @@ def refits_of(
     )
 
 
-def _same(value: float, stored: Any) -> bool:
-    """Whether a number is what is stored of it in single precision."""
-    return bool(np.array_equal(np.float32(value), stored, equal_nan=True))
+def _same(values: Any, stored: Any) -> np.ndarray:
+    """Return whether numbers are what is stored of them in single precision."""
+    rounded = np.asarray(values, np.float32)
+    return (rounded == stored) | (np.isnan(rounded) & np.isnan(stored))
 
 
 def _cells(array: Any, unit: Unit, n: tuple[int, ...], r: tuple[int, ...]) -> np.ndarray:
