@@ -46,6 +46,32 @@ def test_sizes_ascend_within_the_pool(rule, rows):
         assert sizes[-1] == rows * 7 // 10
 
 
+@pytest.mark.parametrize("rows", [10, 40, 150, 2111])
+def test_every_size_up_to_one_and_a_log_scale_from_there(rows):
+    top = rows * 7 // 10
+    found = training_sizes({"every": 32, "log": 70}, rows)
+    assert found[: min(32, top)] == tuple(range(1, min(32, top) + 1)) and found[-1] == top
+    later = np.array([n for n in found if n >= 32], float)
+    if rows == 2111:
+        assert len(later) > 65
+        # Evenly spaced: ratios differ by what rounding to whole numbers does.
+        ratios = later[1:] / later[:-1]
+        assert abs(ratios - (top / 32) ** (1 / 69)).max() < 1 / 32
+
+
+def test_tuned_curves_may_have_fewer_sizes_and_samplings():
+    content = {**SMALL, "tunings": ["default", "tuned"], "samplings": ["additive", "random"]}
+    whole = planned(content)
+    thin = planned({**content, "tuned": {"sizes": 3, "samplings": ["additive"]}})
+    assert [u for u in thin if u.tuning == "default"] == [u for u in whole if u.tuning == "default"]
+    tuned = [u for u in thin if u.tuning == "tuned"]
+    assert {u.sampling for u in tuned} == {"additive"}
+    assert {u.sizes for u in tuned} == {(10, 32, 105)}
+    assert {u.sampling for u in planned({**content, "tuned": {"sizes": 3}}) if u.tuning == "tuned"}
+    few = planned({**content, "tuned": {"sizes": 1000}})
+    assert few == whole
+
+
 def test_sizes_may_depend_on_rows():
     rule = [{"up_to": 625, "step": 1}, {"step": 8}]
     assert training_sizes(rule, 625) == tuple(range(1, 438))
@@ -178,6 +204,11 @@ def test_shipped_plans_are_what_they_say():
     assert plain == {u.key for u in planned(wide) if u.tuning == "default"}
     assert local.splits == ("fixed", "varying", "pool")
     assert [len(planned(local, i)[0].sizes) for i in ("61", "37")] == [105, 68]
+    reference = load_plan("reference")
+    assert len(reference.datasets) == 9 and reference.scalings == ("none", "standard")
+    assert len(planned(reference, "23")) == 6 + 10 * 6 + 10 * 2
+    tuned = [u for u in planned(reference, "23") if u.tuning == "tuned"]
+    assert {len(u.sizes) for u in tuned} == {24} and reference.repetitions == 1000
     iris = [u for u in planned(load_plan("tuned")) if u.learner == "LDC"]
     assert [(u.tuning, len(u.sizes)) for u in iris] == 2 * [("default", 105), ("tuned", 96)]
 
@@ -193,6 +224,17 @@ def test_shipped_plans_are_what_they_say():
         ({**SMALL, "repetitions": 0}, "repetitions is 0; expected 1 or more"),
         ({**SMALL, "seed": -1}, "seed is -1; expected 0 or more"),
         ({**SMALL, "scaling": "none"}, "'scaling' is not a key here. Did you mean 'scalings'?"),
+        ({**SMALL, "sizes": {"step": 3, "every": 4}}, "expected 'every' beside 'log' alone"),
+        ({**SMALL, "tuned": {"sizes": 5}}, 'tuned is there, but tunings has no "tuned"'),
+        (
+            {
+                **SMALL,
+                "tunings": ["tuned"],
+                "samplings": ["random"],
+                "tuned": {"samplings": ["additive"]},
+            },
+            "tuned.samplings has 'additive', which samplings has not",
+        ),
         ({**SMALL, "scalings": ["z"]}, "scalings[0] is 'z'; expected one of none, standard"),
         ({**SMALL, "tie": "last"}, "tie is 'last'; expected one of nearest_default, first"),
         ({**SMALL, "samplings": ["boostrap"]}, "samplings[0] is 'boostrap'"),
@@ -282,7 +324,7 @@ def page_blocks():
 
 def test_the_page_about_plans_shows_plans(tmp_path):
     first, *others = (tomllib.loads(text) for text in page_blocks())
-    assert len(others) == 4
+    assert len(others) == 5
     (tmp_path / "mine.py").write_text(
         "class MyClassifier:\n    def fit(self, X, y): return self\n    predict = fit\n"
     )

@@ -119,6 +119,7 @@ class Plan:
     samplings: tuple[str, ...]
     splits: tuple[str, ...]
     tunings: tuple[str, ...]
+    tuned: Mapping[str, Any]
     sizes: Any
     repetitions: int
     seed: int
@@ -136,6 +137,7 @@ class Plan:
             "samplings": list(self.samplings),
             "splits": list(self.splits),
             "tunings": list(self.tunings),
+            **({"tuned": dict(self.tuned)} if self.tuned else {}),
             "sizes": self.sizes,
             "repetitions": self.repetitions,
             "seed": self.seed,
@@ -274,6 +276,7 @@ def _plan(content: Mapping[str, Any], name: str, folder: Path) -> Plan:
         samplings=labels("samplings", schema.SAMPLINGS, schema.SAMPLINGS),
         splits=labels("splits", ("fixed", "varying"), schema.SPLITS),
         tunings=labels("tunings", ("default",), schema.TUNINGS),
+        tuned=_tuned(content),
         sizes=content.get("sizes", "all"),
         repetitions=content.get("repetitions", 1000),
         seed=content.get("seed", 1),
@@ -281,6 +284,21 @@ def _plan(content: Mapping[str, Any], name: str, folder: Path) -> Plan:
         tie=content.get("tie", "nearest_default"),
         folder=folder,
     )
+
+
+def _tuned(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a plan says of its tuned curves, after checking that it has such curves."""
+    found = content.get("tuned", {})
+    if found and "tuned" not in content.get("tunings", ()):
+        msg = 'tuned is there, but tunings has no "tuned"; expected both or none'
+        raise PlanError(msg)
+    for sampling in found.get("samplings", ()):
+        if sampling not in content.get("samplings", schema.SAMPLINGS):
+            msg = (
+                f"tuned.samplings has {sampling!r}, which samplings has not; expected some of them"
+            )
+            raise PlanError(msg)
+    return found
 
 
 def _datasets(entries: Iterable[Any]) -> tuple[DatasetSpec, ...]:

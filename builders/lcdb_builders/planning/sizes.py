@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from lcdb.errors import PlanError
 from lcdb_builders.domain.sampling import largest_size
 
-__all__ = ["SMALLEST_TUNED", "grid_values", "training_sizes"]
+__all__ = ["SMALLEST_TUNED", "grid_values", "thinned", "training_sizes"]
 
 # Below this size two validation rows would be more than a fifth of the training set.
 SMALLEST_TUNED = 10
@@ -24,7 +24,8 @@ def training_sizes(rule: Any, rows: int) -> tuple[int, ...]:
     rule
         ``"all"``; a list of sizes (those above 0.7 N are left out); ``{"step": s}`` for 1, 1 + s,
         1 + 2s and so on, and the largest; ``{"log": count}`` for sizes evenly spaced on a log
-        scale; or a list of such tables, of which the first with no ``up_to`` below N counts.
+        scale, or ``{"every": k, "log": count}`` for every n up to k and these from there on; or a
+        list of such tables, of which the first with no ``up_to`` below N counts.
     rows
         N.
 
@@ -34,6 +35,8 @@ def training_sizes(rule: Any, rows: int) -> tuple[int, ...]:
     (1, 41, 81, 105)
     >>> training_sizes({"log": 5}, rows=150)
     (1, 3, 10, 33, 105)
+    >>> training_sizes({"every": 4, "log": 3}, rows=150)
+    (1, 2, 3, 4, 20, 105)
     >>> training_sizes([{"up_to": 100, "step": 1}, {"list": [10, 100, 1000]}], rows=150)
     (10, 100)
     """
@@ -53,7 +56,13 @@ def training_sizes(rule: Any, rows: int) -> tuple[int, ...]:
     if len(kinds) != 1:
         msg = f"sizes has {dict(rule)}; expected exactly one of step, log and list"
         raise PlanError(msg)
+    every = rule.get("every", 1)
+    if every > 1 and kinds != ["log"]:
+        msg = f"sizes has {dict(rule)}; expected 'every' beside 'log' alone"
+        raise PlanError(msg)
     found = _BY_KIND[kinds[0]](rule[kinds[0]], top)
+    if every > 1:
+        found = sorted({*range(1, min(every, top) + 1), *_log(rule["log"], top, min(every, top))})
     if not found:
         msg = f"sizes leaves none for {rows} rows; expected at least one n from 1 to {top}"
         raise PlanError(msg)
@@ -71,8 +80,23 @@ def _steps(step: int, top: int) -> list[int]:
     return sorted({*range(1, top + 1, step), top})
 
 
-def _log(count: int, top: int) -> list[int]:
-    return sorted({round(top ** (i / (count - 1))) for i in range(count)})
+def _log(count: int, top: int, first: int = 1) -> list[int]:
+    ratio = top / first
+    return sorted({round(first * ratio ** (i / (count - 1))) for i in range(count)})
+
+
+def thinned(sizes: Sequence[int], count: int) -> tuple[int, ...]:
+    """Return some of the sizes, about evenly spaced on a log scale, the ends among them.
+
+    Examples
+    --------
+    >>> thinned(range(10, 106), 5)
+    (10, 18, 32, 58, 105)
+    """
+    if len(sizes) <= count:
+        return tuple(sizes)
+    wanted = _log(count, sizes[-1], sizes[0])
+    return tuple(sorted({min(sizes, key=lambda n: (abs(n - one), n)) for one in wanted}))
 
 
 def _listed(sizes: list[int], top: int) -> list[int]:

@@ -12,7 +12,7 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Unit, canonical_json
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.planning.plan import LearnerSpec, Plan
-from lcdb_builders.planning.sizes import SMALLEST_TUNED, grid_values, training_sizes
+from lcdb_builders.planning.sizes import SMALLEST_TUNED, grid_values, thinned, training_sizes
 from lcdb_builders.sources.catalog import Expected
 
 __all__ = ["DRAWS_IMPLEMENTATION", "Subject", "plan_learners", "subjects", "units"]
@@ -87,6 +87,7 @@ def units(plan: Plan, dataset: Subject, learners: Mapping[str, Learner]) -> list
     """
     sizes = training_sizes(plan.sizes, dataset.rows)
     tuned = tuple(n for n in sizes if n >= SMALLEST_TUNED)
+    tuned = thinned(tuned, plan.tuned.get("sizes", len(tuned)))
     wheres = [(sampling, split) for sampling in plan.samplings for split in plan.splits]
     draws = Unit(
         dataset=dataset.id,
@@ -123,7 +124,7 @@ def units(plan: Plan, dataset: Subject, learners: Mapping[str, Learner]) -> list
             if "default" in plan.tunings and here.sizes:
                 found.append(here)
             own = tuple(n for n in tuned if n >= spec.from_n)
-            if rule and own:
+            if rule and own and sampling in plan.tuned.get("samplings", plan.samplings):
                 found.append(replace(here, tuning="tuned", tuning_rule=rule, sizes=own))
     return found
 
