@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
-from lcdb_builders.kernels.core.sets import BOOTSTRAP, RANDOM, Task, all_columns, constant_columns
+from lcdb_builders.kernels.core.sets import (
+    BOOTSTRAP,
+    RANDOM,
+    Task,
+    all_columns,
+    constant_columns,
+    draw,
+)
 from lcdb_builders.kernels.neighbours import block as neighbours
 from lcdb_builders.kernels.neighbours.block import nearest_block, table_of
-from lcdb_builders.kernels.neighbours.few_rows import count_few, few_of, places_of, tally_few
-from lcdb_builders.kernels.neighbours.tuned import carries, neighbours_tuned
 from lcdb_builders.kernels.neighbours.vote_histogram import forget, score_tally, tally_of, tally_row
-from lcdb_builders.kernels.neighbours.votes import votes_block
+from lcdb_builders.kernels.neighbours.votes import carries, votes_block
 from lcdb_builders.kernels.scores.metrics import room, score_probabilities
 from lcdb_builders.learners import neighbours as learner_module
 from lcdb_builders.learners import registry
@@ -72,6 +77,27 @@ def test_carried_lists_are_those_of_each_cell_alone(kind, splits, monkeypatch):
             np.testing.assert_array_equal(values, carried[split][name], name)
 
 
+def votes_one_by_one(task, columns, neighbors, n, repetition):
+    """Scores of a cell by sorting all distances to rows and voting: draws may repeat rows."""
+    order = np.empty(max(len(task.pool), n), np.int64)
+    draw(task, n, repetition, order)
+    rows, first, weight = np.unique(order[:n], return_index=True, return_counts=True)
+    k = min(n, neighbors)
+    p = np.empty((task.classes, len(columns.rows)))
+    for t, row in enumerate(columns.rows):
+        distance = np.zeros(len(rows))
+        for j in range(task.X.shape[1]):
+            distance += (task.X[rows, j] - task.X[row, j]) ** 2
+        nearest = np.lexsort((first, distance))
+        voters = np.repeat(task.y[rows[nearest]], weight[nearest])[:k]
+        p[:, t] = np.bincount(voters, minlength=task.classes) / k
+    out = np.empty(5)
+    score_probabilities(
+        p, np.ones(task.classes, bool), columns.lo[0], columns.hi[0], room(*p.shape), out
+    )
+    return out
+
+
 @pytest.mark.parametrize("rows", [3, 12, 40])
 @pytest.mark.parametrize("neighbors", [1, 6, 250])
 def test_rows_drawn_many_times(rows, neighbors):
@@ -87,20 +113,25 @@ def test_rows_drawn_many_times(rows, neighbors):
     task = Task(BOOTSTRAP, 5, 6, 0, 3, sizes, pool, X, y, 3)
     columns = constant_columns(X, y, 3, [np.arange(rows, 60)])
     studied = constant_columns(X, y, 3, [np.arange(rows)])
-    table, study = table_of(task, columns), table_of(task, studied)
-    right, found = np.empty((2, 3, 3, 1, 5))
-    votes_block(neighbors, task, columns, table, right)
-    tuned = Tuned(found, np.empty((3, 3, 4), np.int8), np.empty((3, 3, 4), np.int8))
     tuning = Tuning(7, 8, np.array([float(neighbors)]), 0)
-    neighbours_tuned(task, columns, table, studied, study, tuning, tuned)
-    np.testing.assert_allclose(found, right, rtol=1e-13)
+    untuned, tuned = (
+        Tuned(np.empty((3, 3, 1, 5)), *np.empty((2, 3, 3, 4), np.int8)) for _ in range(2)
+    )
+    table = table_of(task, columns)
+    votes_block(task, columns, table, None, tuning, untuned)
+    votes_block(task, columns, table, (studied, table_of(task, studied)), tuning, tuned)
+    np.testing.assert_allclose(untuned.values, tuned.values, rtol=1e-13)
     assert not tuned.choices.any()
+    for i, n in enumerate(sizes):
+        for r in range(3):
+            right = votes_one_by_one(task, columns, neighbors, n, r)
+            np.testing.assert_allclose(untuned.values[i, r, 0], right, rtol=1e-13)
 
 
-@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("classes", [2, 7])
 @pytest.mark.parametrize("sampling", [RANDOM, BOOTSTRAP])
 @pytest.mark.parametrize("values", [2, 5, 1000])
-def test_keys_label_as_lists_and_distances_do(classes, sampling, values):
+def test_lists_label_as_distances_do(classes, sampling, values):
     """From no ties to nothing but ties, for two test sets at once and for what a draw leaves."""
     rng = np.random.default_rng([classes, sampling, values])
     X, y = rng.integers(values, size=(400, 3)).astype(float), rng.integers(classes, size=400)
@@ -109,64 +140,7 @@ def test_keys_label_as_lists_and_distances_do(classes, sampling, values):
     rest = np.setdiff1d(np.arange(400), pool)
     for columns in (constant_columns(X, y, classes, [rest, pool]), all_columns(X, y, classes)):
         table = table_of(task, columns)
-        assert len(table.keys) > 0
-        found, walked, measured = np.full((3, 8, 5, len(columns.lo), 5), -1.0)
-        nearest_block(task, columns, table, found)
-        lists = table._replace(keys=table.keys[:0])
-        nearest_block(task, columns, lists, walked)
-        nearest_block(task, columns, lists._replace(near=table.near[:0]), measured)
-        np.testing.assert_array_equal(found, walked)
-        np.testing.assert_array_equal(found, measured)
-
-
-@pytest.mark.parametrize("classes", [2, 5])
-@pytest.mark.parametrize("drawn", [4, 30, 90])
-def test_few_rows_vote_as_if_sorted(classes, drawn):
-    """By bisection; where columns have ties before the last voter, that is known."""
-    rng = np.random.default_rng([classes, drawn])
-    X, y = rng.normal(size=(150, 3)), rng.integers(classes, size=150)
-    X[100], y[100] = X[0], (y[0] + 1) % classes  # as near as another
-    task = Task(BOOTSTRAP, 5, 6, 0, 1, np.array([drawn]), np.arange(120), X, y, classes)
-    columns = constant_columns(X, y, classes, [np.arange(150)])
-    table = table_of(task, columns)
-    table = table._replace(place=places_of(table))
-    assert table.place.shape == (120, 160)
-    rows, weight = rng.choice(120, drawn, replace=False), np.zeros(150, np.int64)
-    weight[rows] = rng.integers(1, 4, drawn)
-    most = np.unique(np.minimum([1, 3, 11], weight.sum() // 2))
-    few = few_of(classes, 120, 150)
-    count_few(task, table, rows, weight, most, len(most), few)
-    whole = 0
-    for t, row in enumerate(columns.rows):
-        if few.reach[len(most) - 1, t] >= table.clear[t]:
-            continue
-        distances = ((X[rows] - X[row]) ** 2).sum(axis=1)
-        nearest = np.repeat(y[rows][distances.argsort()], weight[rows][distances.argsort()])
-        found, right = (tally_of(classes, len(most), most[-1]) for _ in range(2))
-        tally_few(task, table, t, y[row], most, len(most), few, found)
-        voters = np.resize(nearest, most[-1] + 64).astype(np.uint16)
-        tally_row(voters, y[row], most, len(most), right)
-        for s, k in enumerate(most):
-            scores, sizes = np.empty((2, 5)), np.bincount([y[row]], minlength=classes)
-            score_tally(found, s, k, sizes, scores[0])
-            score_tally(right, s, k, sizes, scores[1])
-            np.testing.assert_array_equal(scores[0], scores[1])
-        whole += 1
-    assert whole > 20
-
-
-@pytest.mark.parametrize("sampling", ["random", "bootstrap"])
-@pytest.mark.parametrize("split", ["fixed", "varying"])
-def test_few_rows_vote_as_lists_do(sampling, split, monkeypatch):
-    rng = np.random.default_rng(8)
-    snapshot = generated("two classes" if split == "fixed" else "ten classes", 900)
-    X = np.where(rng.random(snapshot.X.shape) < 0.02, 0.0, snapshot.X)  # a few ties
-    snapshot = replace(snapshot, X=X)
-    sizes = (10, 14, 25, 40, 80)
-    unit = tuned_unit(NNC, snapshot, sampling, split, sizes)
-    found = NNC.block(snapshot, Block(unit, sizes, 0, 6), (split,))[split]
-    monkeypatch.setattr(learner_module, "places_of", lambda table: np.zeros((0, 0), np.uint16))
-    monkeypatch.setattr(learner_module, "_last", {})
-    right = NNC.block(snapshot, Block(unit, sizes, 0, 6), (split,))[split]
-    for name, values in right.items():
-        np.testing.assert_array_equal(found[name], values, name)
+        walked, measured = np.full((2, 8, 5, len(columns.lo), 5), -1.0)
+        nearest_block(task, columns, table, walked)
+        nearest_block(task, columns, table._replace(near=table.near[:0]), measured)
+        np.testing.assert_array_equal(walked, measured)

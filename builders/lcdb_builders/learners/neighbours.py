@@ -13,9 +13,7 @@ from lcdb_builders.kernels.core.cell import WIDTH
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
 from lcdb_builders.kernels.core.sets import ADDITIVE, RANDOM, Columns, Task, constant_columns
 from lcdb_builders.kernels.neighbours.block import Table, nearest_block, table_of
-from lcdb_builders.kernels.neighbours.few_rows import places_of
-from lcdb_builders.kernels.neighbours.tuned import carries, neighbours_tuned
-from lcdb_builders.kernels.neighbours.votes import votes_block
+from lcdb_builders.kernels.neighbours.votes import carries, votes_block
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall, KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
@@ -25,32 +23,23 @@ from lcdb_builders.reference.tuning import TuningRule
 __all__ = ["NNC"]
 
 
-_Key = tuple[str, bool, bool, bytes, bytes]
+_Key = tuple[str, bool, bytes, bytes]
 # The tables of the last block: blocks of a unit follow each other, and one table is large.
 _last: dict[_Key, Table] = {}
 MOST_TABLES = 2
 
 
-def _table(snapshot: Snapshot, task: Task, columns: Columns, *, lists: bool) -> Table:
-    """Return distances and, for draws, lists of candidates; or, of tuned blocks, `lists` alone."""
-    key = (
-        snapshot.sha256,
-        lists,
-        not lists and task.sampling == ADDITIVE,
-        task.pool.tobytes(),
-        columns.rows.tobytes(),
-    )
-    found = _last.get(key)
-    if found is None:
+def _table(snapshot: Snapshot, task: Task, columns: Columns, *, lists: bool = False) -> Table:
+    """Return distances and, for fresh draws or where `lists` are asked for, lists of candidates."""
+    lists = lists or task.sampling != ADDITIVE
+    key = (snapshot.sha256, lists, task.pool.tobytes(), columns.rows.tobytes())
+    table = _last.get(key)
+    if table is None:
         while len(_last) >= MOST_TABLES:
             del _last[next(iter(_last))]
-        found = table_of(task._replace(sampling=RANDOM) if lists else task, columns)
-        if lists:
-            nothing = np.empty((0, len(columns.rows)))
-            keys = np.empty(0, np.uint16)
-            found = found._replace(distance=nothing, keys=keys, place=places_of(found))
-        _last[key] = found
-    return found
+        table = table_of(task._replace(sampling=RANDOM) if lists else task, columns)
+        _last[key] = table
+    return table
 
 
 class NNC(KernelLearner):
@@ -88,29 +77,33 @@ class NNC(KernelLearner):
 
     def fill(self, call: BlockCall, values: np.ndarray) -> None:
         """Fill the values of an untuned block."""
-        task, columns = call.task, call.columns
         neighbours = call.block.unit.parameters["neighbors"]
-        table = _table(call.snapshot, task, columns, lists=False)
-        if neighbours == 1:
-            nearest_block(task, columns, table, values)
-        else:
-            votes_block(neighbours, task, columns, table, values)
+        if neighbours > 1:
+            self._vote(call, neighbours, values)
+            return
+        table = _table(call.snapshot, call.task, call.columns)
+        nearest_block(call.task, call.columns, table, values)
+
+    def _vote(self, call: BlockCall, neighbours: float, values: np.ndarray) -> None:
+        """Fill values with one number of neighbours, of which class shares may be kept."""
+        only = Tuning(np.uint64(0), np.uint64(0), np.array([neighbours], np.float64), 0)
+        none = np.empty((*values.shape[:2], 0), np.int8)
+        table = _table(call.snapshot, call.task, call.columns, lists=not carries(call.task))
+        votes_block(call.task, call.columns, table, None, only, Tuned(values, none, none))
 
     def keep(self, call: BlockCall, tuned: Tuned, choices: np.ndarray | None) -> None:
         """Keep the shares of votes; numbers without them are had from fewer steps."""
+        unit = call.block.unit
         if tuned.values.shape[-1] == WIDTH:
             super().keep(call, tuned, choices)
-            return
-        unit, task, columns = call.block.unit, call.task, call.columns
-        table = _table(call.snapshot, task, columns, lists=False)
-        if unit.tuning == "default":
-            votes_block(unit.parameters["neighbors"], task, columns, table, tuned.values)
-            return
-        assert choices is not None
-        for chosen in np.unique(choices):
-            values = np.empty_like(tuned.values)
-            votes_block(TuningRule.of(unit).grid[chosen], task, columns, table, values)
-            tuned.values[choices == chosen] = values[choices == chosen]
+        elif unit.tuning == "default":
+            self._vote(call, unit.parameters["neighbors"], tuned.values)
+        else:
+            assert choices is not None
+            for chosen in np.unique(choices):
+                values = np.empty_like(tuned.values)
+                self._vote(call, TuningRule.of(unit).grid[chosen], values)
+                tuned.values[choices == chosen] = values[choices == chosen]
 
     def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
         """Fill a tuned block."""
@@ -120,4 +113,4 @@ class NNC(KernelLearner):
             studied = constant_columns(task.X, snapshot.y, snapshot.classes, [task.pool])
         study = _table(snapshot, task, studied, lists=lists)
         table = study if columns.varying else _table(snapshot, task, columns, lists=lists)
-        neighbours_tuned(task, columns, table, studied, study, tuning, tuned)
+        votes_block(task, columns, table, (studied, study), tuning, tuned)

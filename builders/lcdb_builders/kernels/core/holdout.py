@@ -6,8 +6,8 @@ What every family shares, for a kernel that goes through the cells of a block::
         flag = hold_out(task, tuning, n, repetition, distinct, count, weight, at)
         if flag != ONE_CLASS_FIT:
             for g in range(len(tuning.grid)):
-                ...  # fit ``at.fit[:at.sizes[0]]``; score ``at.held[:at.sizes[1]]``, grouped by
-                ...  # class in ``at.lo``, `at.hi`, into ``at.scores[g]``, with `kernels.metrics`
+                ...  # fit ``at.fit[:at.sizes[FIT_ROWS]]``, score ``at.held`` to `HELD_COPIES`,
+                ...  # grouped by class in ``at.lo``, `at.hi`, into ``at.scores[g]``
         choose(tuning, flag, at, tuned.choices[i, r], tuned.flags[i, r])
         for g in range(len(tuning.grid)):
             if is_chosen(at, g):
@@ -40,6 +40,10 @@ from lcdb_builders.kernels.core.sets import Columns, Task
 __all__ = [
     "CHOSEN",
     "EQUAL",
+    "FIT_COPIES",
+    "FIT_ROWS",
+    "HELD_COPIES",
+    "HELD_ROWS",
     "ONE_CLASS_FIT",
     "ONE_CLASS_VALIDATION",
     "TIE",
@@ -56,6 +60,9 @@ __all__ = [
 
 # As in `lcdb.schema.CHOICE_FLAGS`.
 CHOSEN, TIE, ONE_CLASS_VALIDATION, ONE_CLASS_FIT = range(4)
+# Entries of `HoldOut.sizes`: distinct rows to fit; held-out rows, and those to fit, with their
+# copies; distinct rows held out.
+FIT_ROWS, HELD_COPIES, FIT_COPIES, HELD_ROWS = range(4)
 # Scores that are so near to the best are as good: what is left is the rounding of their sums, in
 # which implementations differ.
 EQUAL = 1e-12
@@ -73,10 +80,10 @@ Tuned = namedtuple("Tuned", ["values", "choices", "flags", "kept"], defaults=[AC
 
 #: One cell being tuned. `fit` (pool,) distinct rows to fit, in the order of first draws; `held`
 #: (pool,) rows to validate on, each as often as it was drawn, grouped by class: those of class c
-#: are ``held[lo[c]:hi[c]]``; `sizes` (4,): number of rows in `fit`, in `held` with copies, in `fit`
-#: with copies, and distinct ones in `held`; `counts` (K,) weight of `fit` by class; `scores`
-#: (G, WIDTH) on `held` by grid value; `chosen` (METRICS,) by metric; `found` (sets, WIDTH or more)
-#: scores of a refit; `order` (pool,) workspace; `kept` as of `Tuned`.
+#: are ``held[lo[c]:hi[c]]``; `sizes` (4,), how many: `FIT_ROWS`, `HELD_COPIES`, `FIT_COPIES` and
+#: `HELD_ROWS`; `counts` (K,) weight of `fit` by class; `scores` (G, WIDTH) on `held` by grid value;
+#: `chosen` (METRICS,) by metric; `found` (sets, WIDTH or more) scores of a refit; `order` (pool,)
+#: workspace; `kept` as of `Tuned`.
 HoldOut = namedtuple(
     "HoldOut",
     ["fit", "held", "lo", "hi", "sizes", "counts", "scores", "chosen", "found", "order", "kept"],
@@ -175,10 +182,10 @@ def hold_out(task, tuning, n, repetition, distinct, count, weight, at):
             kept += 1
             at.counts[c] += weight[row]
             total += weight[row]
-    at.sizes[0] = kept
-    at.sizes[1] = before
-    at.sizes[2] = total
-    at.sizes[3] = parted
+    at.sizes[FIT_ROWS] = kept
+    at.sizes[HELD_COPIES] = before
+    at.sizes[FIT_COPIES] = total
+    at.sizes[HELD_ROWS] = parted
     fit_classes = 0
     for c in range(classes):
         fit_classes += at.counts[c] > 0
@@ -189,8 +196,8 @@ def hold_out(task, tuning, n, repetition, distinct, count, weight, at):
 
 @kernel(borrow=True)
 def take_held(task, at, XT):
-    """Write the held-out rows as columns: ``XT[:, :at.sizes[1]]``, grouped by class."""
-    for t in range(at.sizes[1]):
+    """Write the held-out rows as columns: ``XT[:, :at.sizes[HELD_COPIES]]``, grouped by class."""
+    for t in range(at.sizes[HELD_COPIES]):
         row = at.held[t]
         for j in range(task.X.shape[1]):
             XT[j, t] = task.X[row, j]

@@ -15,7 +15,7 @@ from lcdb_builders.kernels.core.bits import lowest_bit
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import Columns
 from lcdb_builders.kernels.core.simd import LANES, load, marks
-from lcdb_builders.kernels.neighbours.block import EVERY, Table, distances_to, whole_lanes
+from lcdb_builders.kernels.neighbours.block import EVERY, Table, distances_of, whole_lanes
 
 __all__ = ["Carried", "carried_of", "restart", "take_in"]
 
@@ -73,20 +73,16 @@ def take_in(task, columns, table, row, count, carried):
     carried
         Of `carried_of`.
     """
-    found = carried.room
-    if len(table.distance) == 0:
-        distances_to(task.X[row], columns.XT, found[: len(columns.rows)])
-    else:
-        found = table.distance[table.slot[row]]
+    distance = distances_of(task, columns, table, row, carried.room)
     kept = carried.distance.shape[1]
     entry = 2 * table.slot[row]
     held = min(count, kept - 1)
     full = count >= kept - 1
-    for at in range(0, len(carried.limit), LANES):
-        nearer = marks(load(carried.limit, at) <= load(found, at)) ^ EVERY
+    for first in range(0, len(carried.limit), LANES):
+        nearer = marks(load(carried.limit, first) <= load(distance, first)) ^ EVERY
         while nearer != 0:
-            t = np.uint64(at) + lowest_bit(nearer)
+            t = np.uint64(first) + lowest_bit(nearer)
             nearer &= nearer - np.uint32(1)
-            _insert(carried.near[t], carried.distance[t], held, found[t], entry)
+            _insert(carried.near[t], carried.distance[t], held, distance[t], entry)
             if full:
                 carried.limit[t] = carried.distance[t, kept - 1]

@@ -18,7 +18,15 @@ from lcdb_builders.kernels.core.sets import BOOTSTRAP, Task
 from lcdb_builders.kernels.core.simd import COPIES, LANES, load, marks, repeat, spread
 from lcdb_builders.kernels.neighbours.block import TIE
 
-__all__ = ["LARGEST_POOL", "Booth", "arm", "booth_of", "disarm", "vote_by_distance", "vote_in_list"]
+__all__ = [
+    "LARGEST_POOL",
+    "VoterBuffers",
+    "give_votes",
+    "take_votes",
+    "vote_by_distance",
+    "vote_in_list",
+    "voter_buffers",
+]
 
 # Entries of a list that are looked at before anything is counted.
 RUN = 16
@@ -28,100 +36,84 @@ LARGEST_POOL = 2**16 - 1
 
 #: Of rows that vote: `weight` (N,), `heaviest` (1,) the largest of them, and by slot `code` (class,
 #: then weight, 0 for others) and `position` (place in the draw, from 1). Of the column in hand:
-#: `voters`, the classes of its nearest neighbours, `spots`, their group and which entry of the list
-#: they are, and `places`, `sorted` of a group of them; by distance, `found` rows, and their
-#: `distance` from `x` (d,).
-Booth = namedtuple(
-    "Booth",
-    [
-        "weight",
-        "heaviest",
-        "code",
-        "position",
-        "voters",
-        "spots",
-        "places",
-        "sorted",
-        "found",
-        "distance",
-        "x",
-    ],
+#: `classes` of its nearest neighbours, `spots`, their group and which entry of the list they are,
+#: and `places`, `sorted` of a group of them; by distance, `nearest` rows, and their `distance` from
+#: `x` (d,).
+VoterBuffers = namedtuple(
+    "VoterBuffers",
+    "weight heaviest code position classes spots places sorted nearest distance x",
 )
 
 
-def booth_of(task: Task, most: int) -> Booth:
+def voter_buffers(task: Task, most: int) -> VoterBuffers:
     """Return room for so many voters of a column."""
     slots = len(task.pool)
     # The last run counts all copies, and classes by mistake; lanes are written and read whole.
     room = most + int(task.sizes[-1]) + RUN * task.classes + COPIES + 2 * LANES
-    return Booth(
-        np.zeros(len(task.y), np.int64),
-        np.zeros(1, np.int64),
+    return VoterBuffers(
+        weight=np.zeros(len(task.y), np.int64),
+        heaviest=np.zeros(1, np.int64),
         # Entries of lists with the bit `TIE` are off by one.
-        np.zeros(2 * slots + 1, np.uint16),
-        np.zeros(slots, np.uint16),
-        np.zeros(room, np.uint16),
-        np.zeros(room, np.uint32),
-        np.zeros(room, np.uint16),
-        np.zeros(room, np.uint16),
-        np.zeros(most, np.int64),
-        np.zeros(most),
-        np.zeros(task.X.shape[1]),
+        code=np.zeros(2 * slots + 1, np.uint16),
+        position=np.zeros(slots, np.uint16),
+        classes=np.zeros(room, np.uint16),
+        spots=np.zeros(room, np.uint32),
+        places=np.zeros(room, np.uint16),
+        sorted=np.zeros(room, np.uint16),
+        nearest=np.zeros(most, np.int64),
+        distance=np.zeros(most),
+        x=np.zeros(task.X.shape[1]),
     )
 
 
 @kernel(borrow=True)
-def arm(task, table, rows, booth):
+def give_votes(task, table, rows, voters):
     """Give rows, in the order of first draws, a vote."""
-    booth.heaviest[0] = 0
+    voters.heaviest[0] = 0
     for i in range(len(rows)):
         row = rows[i]
         slot = table.slot[row]
-        booth.code[2 * slot] = task.y[row]
-        booth.code[2 * slot + 1] = booth.weight[row]
-        booth.position[slot] = i + 1
-        booth.heaviest[0] = max(booth.heaviest[0], booth.weight[row])
+        voters.code[2 * slot] = task.y[row]
+        voters.code[2 * slot + 1] = voters.weight[row]
+        voters.position[slot] = i + 1
+        voters.heaviest[0] = max(voters.heaviest[0], voters.weight[row])
 
 
 @kernel(borrow=True)
-def disarm(table, rows, booth):
+def take_votes(table, rows, voters):
     """Take the votes back."""
     for row in rows:
-        booth.code[2 * table.slot[row] + 1] = 0
-        booth.position[table.slot[row]] = 0
+        voters.code[2 * table.slot[row] + 1] = 0
+        voters.position[table.slot[row]] = 0
 
 
 @kernel(glue=True)
-def _walk(near, length, code, voters, wanted, copied):
+def _walk(near, length, code, classes, wanted):
     """Write the classes of the nearest rows that vote; returns how many, and entries looked at.
 
-    What comes after a tie may be wrong.
+    What comes after a tie may be wrong. There are no branches: most rows may not vote, and what is
+    written for these is written over.
     """
     count = np.uint64(0)
     q = np.uint64(0)
     while count < wanted and q < length:
         stop = min(q + np.uint64(RUN), np.uint64(length))
-        if copied:
-            for i in range(q, stop):
-                entry = np.uint64(near[i])
-                repeat(code[entry], voters, np.int64(count))
-                count += np.uint64(code[entry + np.uint64(1)])
-        else:  # without branches: most rows may not vote
-            for i in range(q, stop):
-                entry = np.uint64(near[i])
-                voters[count] = code[entry]
-                count += np.uint64(code[entry + np.uint64(1)])
+        for i in range(q, stop):
+            entry = np.uint64(near[i])
+            repeat(code[entry], classes, np.int64(count))
+            count += np.uint64(code[entry + np.uint64(1)])
         q = stop
     return count, q
 
 
 @kernel(glue=True)
-def _walk_tied(near, booth, wanted, copied, heavy):
+def _walk_tied(near, voters, wanted):
     """Do what `_walk` does, to the end of the last group of equally near rows, ties and all.
 
     Writes the group of each voter and which entry of the list it is; returns how many there are.
     """
-    code, voters, spots = booth.code, booth.voters, booth.spots
+    code, classes, spots = voters.code, voters.classes, voters.spots
+    heavy = voters.heaviest[0] > COPIES
     size = np.uint64(len(near))
     one = np.uint64(1)
     count = np.uint64(0)
@@ -129,64 +121,54 @@ def _walk_tied(near, booth, wanted, copied, heavy):
     group = np.uint64(0)
     while q < size and (count < wanted or near[q - one] & TIE):
         stop = min(q + np.uint64(RUN), size)
-        if copied:
-            for i in range(q, stop):
-                tied = np.uint64(near[i]) & one
-                entry = np.uint64(near[i]) - tied
-                weight = np.int64(code[entry + one])
-                at = np.int64(count)
-                repeat(code[entry], voters, at)
-                repeat(np.uint32(group << SPOT | i), spots, at)
-                while heavy and weight > COPIES:
-                    at += COPIES
-                    weight -= COPIES
-                    repeat(code[entry], voters, at)
-                    repeat(np.uint32(group << SPOT | i), spots, at)
-                count = np.uint64(at + weight)
-                group += one - tied
-        else:
-            for i in range(q, stop):
-                tied = np.uint64(near[i]) & one
-                entry = np.uint64(near[i]) - tied
-                voters[count] = code[entry]
-                spots[count] = group << SPOT | i
-                count += np.uint64(code[entry + one])
-                group += one - tied
+        for i in range(q, stop):
+            tied = np.uint64(near[i]) & one
+            entry = np.uint64(near[i]) - tied
+            weight = np.int64(code[entry + one])
+            first = np.int64(count)
+            repeat(code[entry], classes, first)
+            repeat(np.uint32(group << SPOT | i), spots, first)
+            while heavy and weight > COPIES:
+                first += COPIES
+                weight -= COPIES
+                repeat(code[entry], classes, first)
+                repeat(np.uint32(group << SPOT | i), spots, first)
+            count = np.uint64(first + weight)
+            group += one - tied
         q = stop
     return np.int64(count)
 
 
 @kernel(glue=True)
-def _sort_group(near, booth, first, stop):
+def _sort_group(near, voters, first, stop):
     """Put the voters first..stop-1 in the order of their places; copies have the same."""
-    places, voters = booth.places, booth.voters
+    places, classes = voters.places, voters.classes
     size = stop - first
     for i in range(size):
-        spot = np.uint64(booth.spots[first + i]) & np.uint64(LARGEST_POOL)
-        places[i] = booth.position[np.uint64(near[spot]) >> np.uint64(1)]
+        spot = np.uint64(voters.spots[first + i]) & np.uint64(LARGEST_POOL)
+        places[i] = voters.position[np.uint64(near[spot]) >> np.uint64(1)]
     copy = 0
     for i in range(size):
-        mine = spread(places[i], load(places, 0))
+        own = spread(places[i], load(places, 0))
         later = np.uint64(0)  # voters, and itself with its copies, that do not come before
-        for at in range(0, size, LANES):
-            word = np.uint64(marks(mine <= load(places, at)))
-            left = np.uint64(min(size - at, LANES))
+        for lane in range(0, size, LANES):
+            word = np.uint64(marks(own <= load(places, lane)))
+            left = np.uint64(min(size - lane, LANES))
             later += bit_count(word & ((np.uint64(1) << left) - np.uint64(1)))
         copy = copy + 1 if i > 0 and places[i] == places[i - 1] else 0
-        booth.sorted[size - np.int64(later) + copy] = voters[first + i]
+        voters.sorted[size - np.int64(later) + copy] = classes[first + i]
     for i in range(size):
-        voters[first + i] = booth.sorted[i]
+        classes[first + i] = voters.sorted[i]
 
 
 @kernel(borrow=True)
-def _vote_with_ties(near, booth, most, steps, copied):
+def _vote_with_ties(near, voters, most, steps):
     """Write the classes of the nearest rows that vote, of equally near ones the first drawn first.
 
     Their order is seen to only where a number of voters cuts a group of them.
     """
-    heavy = booth.heaviest[0] > COPIES
-    count = _walk_tied(near, booth, most[steps - 1], copied, heavy)
-    spots = booth.spots
+    count = _walk_tied(near, voters, most[steps - 1])
+    spots = voters.spots
     done = 0
     for s in range(steps):
         cut = most[s]
@@ -201,12 +183,12 @@ def _vote_with_ties(near, booth, most, steps, copied):
         stop = cut + 1
         while stop < count and spots[stop] >> SPOT == group:
             stop += 1
-        _sort_group(near, booth, first, stop)
+        _sort_group(near, voters, first, stop)
         done = stop
 
 
 @kernel(glue=True)
-def vote_in_list(task, near, length, clear, booth, most, steps):
+def vote_in_list(task, near, length, clear, voters, most, steps):
     """Write the classes of the nearest rows of a column that vote.
 
     Parameters
@@ -215,8 +197,8 @@ def vote_in_list(task, near, length, clear, booth, most, steps):
         Whose rows vote.
     near, length, clear
         The list of the column, how much of it there is, and how much of that is clear of ties.
-    booth
-        Rows are armed; `voters` is written.
+    voters
+        Rows have their votes; `classes` is written.
     most, steps
         ``most[:steps]`` are the numbers of voters, ascending.
 
@@ -228,20 +210,20 @@ def vote_in_list(task, near, length, clear, booth, most, steps):
     wanted = most[steps - 1]
     copied = task.sampling == BOOTSTRAP
     least = wanted // 2 if copied else wanted  # entries that it will surely meet, or nearly so
-    if least <= clear and booth.heaviest[0] <= COPIES:
-        count, q = _walk(near, length, booth.code, booth.voters, wanted, copied)
+    if least <= clear and voters.heaviest[0] <= COPIES:
+        count, q = _walk(near, length, voters.code, voters.classes, wanted)
         if q <= clear:
             return count >= wanted
     if length < len(task.pool):
         return False
-    _vote_with_ties(near, booth, most, steps, copied)
+    _vote_with_ties(near, voters, most, steps)
     return True
 
 
 @kernel(borrow=True)
-def vote_by_distance(task, XT, t, rows, booth, wanted):
+def vote_by_distance(task, XT, t, rows, voters, wanted):
     """Write the classes of the rows nearest to a column, by distances that are computed."""
-    x = booth.x
+    x = voters.x
     for j in range(len(x)):
         x[j] = XT[j, t]
     kept = min(len(rows), wanted)
@@ -251,19 +233,19 @@ def vote_by_distance(task, XT, t, rows, booth, wanted):
         new = 0.0
         for j in range(len(x)):
             new += (z[j] - x[j]) * (z[j] - x[j])
-        if held == kept and new >= booth.distance[held - 1]:
+        if held == kept and new >= voters.distance[held - 1]:
             continue
         held = min(held + 1, kept)
         place = held - 1
-        while place > 0 and booth.distance[place - 1] > new:
-            booth.distance[place] = booth.distance[place - 1]
-            booth.found[place] = booth.found[place - 1]
+        while place > 0 and voters.distance[place - 1] > new:
+            voters.distance[place] = voters.distance[place - 1]
+            voters.nearest[place] = voters.nearest[place - 1]
             place -= 1
-        booth.distance[place] = new
-        booth.found[place] = i
+        voters.distance[place] = new
+        voters.nearest[place] = i
     cast = 0
     for i in range(held):
-        row = rows[booth.found[i]]
-        for _ in range(min(booth.weight[row], wanted - cast)):
-            booth.voters[cast] = task.y[row]
+        row = rows[voters.nearest[i]]
+        for _ in range(min(voters.weight[row], wanted - cast)):
+            voters.classes[cast] = task.y[row]
             cast += 1
