@@ -21,8 +21,9 @@ from lcdb._version import __version__
 from lcdb.errors import LCDBError
 
 if TYPE_CHECKING:
-    from lcdb import analysis, distribution, plot, schema, stats, tables
+    from lcdb import analysis, distribution, plot, reporting, schema, stats, tables
     from lcdb.database import Database, open
+    from lcdb.reporting import report
     from lcdb.shipped import tutorial
     from lcdb.tools import learning_curve, replay
 
@@ -37,6 +38,8 @@ __all__ = [
     "open",
     "plot",
     "replay",
+    "report",
+    "reporting",
     "schema",
     "stats",
     "tables",
@@ -52,6 +55,8 @@ _LAZY = {
     "open": "lcdb.database",
     "plot": "",
     "replay": "lcdb.tools",
+    "report": "lcdb.reporting",
+    "reporting": "",
     "schema": "",
     "stats": "",
     "tables": "",

@@ -8,6 +8,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "plot": ("a paper's figures from a database", "lcdb.commands.plot", "plot"),
     "profile": ("performance profiles of published results", "lcdb.commands.profile", ""),
     "publish": ("what others want to read beside a database", "lcdb.commands.publish", ""),
+    "report": ("a page on what a database says", "lcdb.commands.report", "plot"),
     "site": ("a page that shows a database, for a host", "lcdb.commands.site", ""),
     "summarize": ("small summaries of large cubes", "lcdb.commands.summarize", ""),
     "tables": ("a paper's tables beside ours", "lcdb.commands.tables", ""),

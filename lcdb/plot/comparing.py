@@ -9,7 +9,7 @@ import xarray as xr
 
 from lcdb.errors import LabelError
 from lcdb.plot.sizes import size_axis
-from lcdb.plot.style import colour_of, context, metric_label, new_axes
+from lcdb.plot.style import colour_of, context, metric_label, new_axes, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ def _one_pair(result: xr.Dataset, dim: str) -> tuple[str, str]:
 
 
 def _title(ax: Axes, result: xr.Dataset, note: str = "") -> None:
-    labels = [result.attrs.get("dataset_name"), *(
+    labels = [plain(result.attrs.get("dataset_name", "")), *(
         str(result.coords[dim].item())
         for dim in ("sampling", "split", "tuning")
         if dim in result.coords and not result[dim].dims
@@ -141,9 +141,7 @@ def crossings(result: xr.Dataset, ax: Axes | None = None, log: bool | None = Non
         ax.axvspan(float(part["open_low"]), float(part["open_high"]), color="#E69F00", alpha=0.15,
                    lw=0, label="crossing")  # fmt: skip
     band = f"{100 * result.attrs['confidence']:g} % simultaneous band"
-    ax.legend(
-        frameon=False, fontsize="small", loc="lower right", title=band, title_fontsize="small"
-    )
+    ax.legend(frameon=False, fontsize="small", loc="best", title=band, title_fontsize="small")
     return ax
 
 

@@ -12,7 +12,7 @@ from lcdb.analysis.of_summaries import is_summary
 from lcdb.errors import LabelError
 from lcdb.plot.curves import Curves, Fan, draw_curve
 from lcdb.plot.sizes import SIZE_LABEL, size_axis
-from lcdb.plot.style import context, metric_label, need_matplotlib
+from lcdb.plot.style import context, metric_label, need_matplotlib, plain
 
 __all__ = ["combinations", "grid_of_panels", "small_multiples"]
 
@@ -149,4 +149,4 @@ def combinations(scores: Any) -> dict[str, Any]:
 
 def _name_of(part: xr.DataArray | xr.Dataset) -> str:
     known = part.coords["dataset"].item() if "dataset" in part.coords else ""
-    return str(part.attrs.get("dataset_name") or known)
+    return plain(part.attrs.get("dataset_name") or known)

@@ -11,6 +11,7 @@ import xarray as xr
 
 from lcdb.errors import MissingExtraError
 from lcdb.schema import LEARNER_ROWS, LEARNERS, METRICS
+from lcdb.text import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +26,7 @@ __all__ = [
     "metric_label",
     "need_matplotlib",
     "new_axes",
+    "plain",
     "spread_out",
 ]
 
@@ -193,8 +195,19 @@ def _metric_of(array: xr.DataArray | xr.Dataset) -> str:
 
 def _dataset_of(array: xr.DataArray | xr.Dataset) -> str:
     if "dataset_name" in array.attrs:
-        return str(array.attrs["dataset_name"])
-    return str(array.coords["dataset"].item()) if "dataset" in array.coords else ""
+        return plain(array.attrs["dataset_name"])
+    return plain(array.coords["dataset"].item()) if "dataset" in array.coords else ""
+
+
+def plain(name: object) -> str:
+    r"""Return a stranger's name as a figure shows it: as it is, and no formula.
+
+    Examples
+    --------
+    >>> print(plain("a $x$ b"))
+    a \$x\$ b
+    """
+    return visible(name).replace("$", r"\$")
 
 
 def caption(ax: Axes, *lines: str) -> None:

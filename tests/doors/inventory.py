@@ -13,7 +13,8 @@ from types import FunctionType, ModuleType
 # Documented modules whose `__all__` is public.
 MODULES = [
     *("lcdb", "lcdb.analysis", "lcdb.distribution", "lcdb.errors", "lcdb.plot", "lcdb.publishing"),
-    *("lcdb.schema", "lcdb.stats", "lcdb.tables", "lcdb.tables.jordan2018", "lcdb_builders"),
+    *("lcdb.reporting", "lcdb.schema", "lcdb.stats", "lcdb.tables", "lcdb.tables.jordan2018"),
+    "lcdb_builders",
 ]
 # What stands behind `lcdb.replay(…)` and the like, which hand on whatever they are given.
 TOOLS = "lcdb.tools"

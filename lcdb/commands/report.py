@@ -1,0 +1,52 @@
+"""Write a page about a database: its best learners, shapes, crossings, and how sure that is.
+
+One HTML file that needs no other, or Markdown with its figures in a folder beside it. It has a
+section for each question, and under each figure the Python call that makes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from lcdb.schema import METRICS
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``lcdb report``."""
+    parser.add_argument(
+        "database", metavar="DIR|URL", help="a database directory, a cube file, or a URL of one"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("report.html"), metavar="FILE",
+        help="report.html unless given; .md writes Markdown",
+    )  # fmt: skip
+    parser.add_argument(
+        "--dataset", action="append", metavar="ID", help="one dataset, may be repeated"
+    )
+    parser.add_argument("--metric", default="accuracy", metavar="NAME", help=", ".join(METRICS))
+    for name in ("sampling", "split", "tuning"):
+        parser.add_argument(
+            f"--{name}", metavar="NAME", help="the first that there is, if not given"
+        )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write the page, and print where it is."""
+    from lcdb.plot.style import need_matplotlib
+
+    need_matplotlib()
+    import matplotlib
+
+    matplotlib.use("agg")
+    from lcdb.database import open as open_database
+    from lcdb.reporting import report
+    from lcdb.reporting.document import check_suffix
+
+    check_suffix(arguments.out)
+    labels = {name: getattr(arguments, name) for name in ("metric", "sampling", "split", "tuning")}
+    with open_database(arguments.database) as db:
+        page = report(db, datasets=arguments.dataset, **labels)
+    print(page.save(arguments.out))
