@@ -90,7 +90,7 @@ def _ask(paths: list[Path]) -> Iterable[tuple[Path, str]]:
     places = dict.fromkeys(
         str(Path(str(module.__file__)).parents[1]) for module in (lcdb, h5py, np)
     )
-    request = json.dumps([str(path.absolute()) for path in paths])
+    request = json.dumps([_CPU_SECONDS, *(str(path.absolute()) for path in paths)])
     command = [sys.executable, "-I", "-c", _CODE, json.dumps(list(places)), request]
     try:
         done = subprocess.run(
@@ -121,11 +121,14 @@ def _ask(paths: list[Path]) -> Iterable[tuple[Path, str]]:
 
 
 def main(request: str) -> None:
-    """Look at each file that is asked for, and print what is wrong with it."""
-    paths = json.loads(request)
+    """Look at each file that is asked for, and print what is wrong with it.
+
+    The request is a list in JSON: seconds of the processor that a file may take, and the files.
+    """
+    seconds, *paths = json.loads(request)
     _say(started=len(paths))
     for path in paths:
-        _limit()
+        _limit(seconds)
         try:
             problem = _problem(Path(path))
         except LCDBError as error:
@@ -139,12 +142,12 @@ def _say(**answer: Any) -> None:
     print(json.dumps(answer), flush=True)
 
 
-def _limit() -> None:
+def _limit(more: int) -> None:
     try:
         import resource
 
         used = resource.getrusage(resource.RUSAGE_SELF)
-        seconds = int(used.ru_utime + used.ru_stime) + _CPU_SECONDS
+        seconds = int(used.ru_utime + used.ru_stime) + more
         hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
         # A flipped length must end in an error and not in the memory of the machine.

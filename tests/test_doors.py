@@ -155,8 +155,10 @@ def project(tmp_path):
 
 
 def run(project, *more):
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *more]
+    plugins = ["-p", "no:cacheprovider", "-p", "xdist.plugin"]
+    command = [sys.executable, "-m", "pytest", *plugins, *more]
     environment = {k: v for k, v in os.environ.items() if k != "LCDB_DOORS"}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # importing the others takes longest
     environment["PYTHONPATH"] = str(project)
     done = subprocess.run(
         command, cwd=project, env=environment, capture_output=True, text=True, check=False
@@ -180,6 +182,7 @@ def test_what_is_only_called_is_listed_and_fails_the_run(project):
         "toy.Bell": "tone",
         "toy.Bell.ring": "never called",
         "toy.shout": "mark, times",
+        "lcdb --version": "never called",
         "lcdb greet": "TEXT, --times, --loud",
     }
     assert "2 passed" in said
