@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import zlib
 from decimal import ROUND_HALF_UP, Decimal
 from math import isnan
+from pathlib import Path
 from urllib.parse import urlencode
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from browser import Page, chromium
 from counts import counts
-from hosts import serving
+from hosts import answer, serving
+from plausible import rename, snapshot_of, write_plausible
 from scipy import stats as scipy_stats
 
 import lcdb
 from lcdb.schema import METRICS
 from lcdb.site import write_site
+from lcdb.summaries.make import summarize
 
 VIEWS = ("curves", "cell", "pair", "ranks", "normality")
 HOSTILE = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'> \"q\" =1+1"
@@ -220,3 +227,378 @@ def test_numbers_on_the_screen_and_of_the_copied_python_are_those_of_xarray(show
             compare_screen(shown, state, expected_rows(db, state))
             compare_screen(shown, state, python_rows(run_python(shown), state))
     assert capsys.readouterr().out  # what it prints
+
+
+def test_what_the_page_computes_itself_is_what_scipy_and_zlib_do(shown):
+    rng = np.random.default_rng(3)
+    p = [1e-12, 1e-3, 0.0749, 0.5, 0.9, 1 - 1e-9]
+    values = [0.5, 0.7, float("nan"), 0.5 + 1e-12, 0.1]
+    data = rng.integers(0, 256, 1000).tolist()
+    ordered = np.sort(rng.normal(size=500)).tolist()
+    found = shown.driver.execute_async_script(
+        """
+        const [p, values, data, ordered, done] = arguments;
+        const clean = values.map((x) => x === null ? NaN : x);
+        Promise.all([import("./numbers.js"), import("./cube.js")]).then(([n, c]) => done({
+          z: p.map(n.normalQuantile), density: n.normalDensity(1.3, 1, 0.5),
+          up: n.ranks(clean, "maximize"), down: n.ranks(clean, "minimize"),
+          crc: c.crc32(Uint8Array.from(data)), even: n.evenBins(ordered, 60),
+          lattice: n.latticeBins([0.1, 0.2, 0.2, 0.7], 10, 60),
+          wide: n.latticeBins([0, 0.5, 1], 100, 10),
+        }));
+        """,
+        p, [None if isnan(x) else x for x in values], data, ordered,
+    )  # fmt: skip
+    assert np.allclose(found["z"], scipy_stats.norm.ppf(p), rtol=1e-13, atol=0)
+    assert found["density"] == pytest.approx(scipy_stats.norm.pdf(1.3, 1, 0.5), rel=1e-14)
+    assert found["up"] == [2.5, 1, None, 2.5, 4] and found["down"] == [2.5, 4, None, 2.5, 1]
+    assert found["crc"] == zlib.crc32(bytes(data))
+    edges = found["even"]["start"] + found["even"]["width"] * np.arange(
+        len(found["even"]["bars"]) + 1
+    )
+    assert found["even"]["bars"] == np.histogram(ordered, edges)[0].tolist()
+    assert found["lattice"]["bars"] == [1, 2, 0, 0, 0, 0, 1]
+    assert found["lattice"]["start"] == pytest.approx(0.05)
+    assert found["wide"]["step"] == 11 and sum(found["wide"]["bars"]) == 3
+
+
+def test_bars_and_points_are_the_repetitions(shown):
+    state = {"view": "cell", "one": "QDC", "n": 20, "metric": "accuracy", "dataset": "61"}
+    shown.go(urlencode({**state, "sampling": "random", "split": "fixed"}))
+    with lcdb.tutorial() as db:
+        cell = db.curve("iris", "QDC", sampling="random", split="fixed").sel(n=20).values
+    counted = np.bincount(np.round(cell * 45).astype(int))
+    heights = shown.run(
+        "return [...document.querySelectorAll('[data-chart=histogram] .bar')]"
+        ".map((bar) => Number(bar.getAttribute('height')))"
+    )
+    bars = np.array(heights) / max(heights) * counted.max()
+    assert np.allclose(bars, counted[np.flatnonzero(counted)[0] :], atol=1e-9)
+    points = shown.run("return document.querySelector('[data-chart=qq] .points').getAttribute('d')")
+    assert points.count("M") == 200
+    assert "multiples of 1/45; a bar is one of them" in shown.text("#charts")
+
+
+# -- what is read ----------------------------------------------------------------------------------
+
+
+def test_a_distribution_is_one_range_and_its_index_is_read_once(shown, host):
+    host.forget()
+    shown.go("view=cell&dataset=61&one=LDC&n=50&metric=auc")
+    paths = [path.removeprefix("/some/where/") for path, _ in host.requests]
+    assert paths == ["data/61/1-1-0-auc.tests.bin", "cubes/61.nc.index.json", "cubes/61.nc"]
+    assert "Range" in host.headers[-1] and "Range" not in host.headers[0]
+    host.forget()
+    shown.go("view=cell&dataset=61&one=QDC&n=50&metric=auc")
+    assert [path.rpartition("/")[2] for path, _ in host.requests] == ["61.nc"]
+    host.forget()
+    shown.go("view=curves&dataset=61&one=QDC&n=50&metric=auc")
+    assert [path.rpartition("/")[2] for path, _ in host.requests] == ["1-1-0-auc.curves.bin"]
+
+
+def test_the_first_curve_needs_little(page, host):
+    host.fault = None
+    page.run("location.href = 'about:blank'")
+    host.forget()
+    page.open(f"{host.url}/some/where/index.html")
+    data = [size for path, size in host.requests if path.endswith((".bin", "site.json"))]
+    assert len(data) == 2 and sum(data) < 250_000
+    assert host.bytes < 400_000 and page.complaints() == []
+
+
+def refuse_ranges(handler, path, data, span) -> bool:
+    return span is not None and answer(handler, 200, data)
+
+
+def flip(handler, path, data, span) -> bool:
+    if span is None:
+        return False
+    first, last = span
+    part = bytearray(data[first : last + 1])
+    part[len(part) // 2] ^= 1
+    return answer(handler, 206, bytes(part), Content_Range=f"bytes {first}-{last}/{len(data)}")
+
+
+def shorten(handler, path, data, span) -> bool:
+    return span is not None and answer(handler, 206, data[span[0] : span[1]])
+
+
+def of_another_cube(handler, path, data, span) -> bool:
+    if not path.endswith(".nc.index.json"):
+        return False
+    index = json.loads(data)
+    index["header"]["sha256"] = "0" * 64
+    return answer(handler, 200, json.dumps(index).encode())
+
+
+def gone(handler, path, data, span) -> bool:
+    return ".nc" in path and answer(handler, 404)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (refuse_ranges, "ignores ranges"),
+        (flip, "is not what its index describes"),
+        (shorten, "was cut off"),
+        (of_another_cube, "was replaced since"),
+        (gone, "answers 404"),
+    ],
+)
+def test_what_a_host_does_wrong_is_told_and_draws_nothing(page, host, fault, told):
+    host.fault = fault
+    page.open(f"{host.url}/some/where/index.html#view=cell&dataset=61&one=LDC&n=50")
+    assert told in page.text("#reading .why")
+    assert page.run("return document.querySelectorAll('#charts svg').length") == 0
+    assert len(page.rows()) >= 9  # what is known without the cube is there
+    host.fault = None
+    page.go("view=cell&dataset=61&one=LDC&n=40")
+    assert page.run("return document.querySelectorAll('#charts svg').length") == 2
+    page.complaints()  # the browser's own lines about what the host answered
+
+
+def test_a_page_without_its_data_says_so(page, host):
+    def broken(handler, path, data, span) -> bool:
+        return path.endswith(".bin") and answer(handler, 503)
+
+    host.fault = broken
+    page.driver.get("about:blank")
+    page.driver.get(f"{host.url}/some/where/index.html#metric=brier")
+    page.wait_for_text("#charts", "the host answers 503")
+    host.fault = None
+    page.complaints()
+    page.go("metric=auc")
+    assert page.text("#title").startswith("AUC of")
+
+
+# -- links, keys, files ----------------------------------------------------------------------------
+
+
+def test_a_link_is_the_figure(shown, host):
+    shown.go("view=pair&dataset=11&a=QDC&b=NMC&metric=brier&n=200&axis=linear&sampling=bootstrap")
+    link, title = shown.run("return [location.href, document.title]")
+    before = shown.rows()
+    shown.open(link)
+    assert (
+        shown.run("return document.title")
+        == title
+        == "QDC against NMC on balance-scale · learning curves"
+    )
+    assert shown.rows() == before
+    shown.go("dataset=61&learner=LDC&learner=XGB&n=41&metric=speed&view=map")
+    told = shown.text("#notice")
+    assert all(
+        word in told for word in ("“XGB”", "“speed”", "“map”", "n = 41 (the nearest size is 40)")
+    )
+    assert shown.text("#title") == "Accuracy of LDC on iris"
+
+
+def test_choices_change_the_figure_and_its_address(shown):
+    shown.go("dataset=61&learner=LDC&learner=QDC")
+    shown.run(
+        "const box = document.querySelector('#choose-metric'); box.value = 'brier';"
+        "box.dispatchEvent(new Event('change'))"
+    )
+    shown.wait_for_text("#title", "Brier score of LDC and QDC on iris")
+    assert "metric=brier" in shown.run("return location.hash")
+    shown.click("#choose-learner-0")
+    shown.wait_for_text("#title", "Brier score of NMC, LDC and QDC on iris")
+    shown.run(
+        "const range = document.querySelector('#choose-n'); range.value = 3;"
+        "range.dispatchEvent(new Event('input'))"
+    )
+    shown.wait_for_text("#reading caption", "At n = 5")
+    shown.click("#choose-axis-linear")
+    shown.wait(lambda: "axis=linear" in shown.run("return location.hash"), "the linear axis")
+    shown.click("#view-ranks")
+    shown.wait_for_text("#title", "Ranks by mean Brier score")
+    shown.run("history.back()")
+    shown.wait_for_text("#title", "Brier score of NMC, LDC and QDC on iris")
+    shown.click("[data-row=QDC] button")
+    shown.wait_for_text("#title", "Brier score of QDC on iris at n = 5")
+
+
+def test_the_keyboard_is_enough(shown):
+    from selenium.webdriver.common.keys import Keys
+
+    shown.go("dataset=61&learner=LDC&learner=NMC&n=50")
+    chart = "[data-chart=curves]"
+    shown.press(chart, Keys.ARROW_LEFT)
+    shown.wait_for_text("#reading caption", "At n = 40")
+    assert shown.text("#spoken").startswith("At n = 40, best first: LDC 0.9")
+    shown.press(chart, Keys.HOME)
+    shown.wait_for_text("#reading caption", "At n = 2,")
+    shown.press(chart, Keys.END)
+    shown.press(chart, Keys.ENTER)
+    shown.wait_for_text("#title", "Accuracy of LDC on iris at n = 105")
+    shown.go("view=normality&dataset=11&one=NNC&n=437")
+    shown.press("[data-chart=normality]", Keys.ARROW_DOWN)
+    shown.wait_for_text("#reading caption", "iris at n = 105")
+    shown.press("[data-chart=normality]", Keys.ENTER)
+    shown.wait_for_text("#title", "Accuracy of NMC on iris at n = 105")
+
+
+def test_a_click_on_a_curve_opens_its_distribution(shown):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+
+    shown.go("dataset=61&learner=LDC&learner=NMC&n=2&band=none")
+    chart = shown.driver.find_element(By.CSS_SELECTOR, "[data-chart=curves]")
+    # At the right end, near the bottom: the worse of the two is nearer.
+    right, down = chart.size["width"] // 2 - 120, chart.size["height"] // 2 - 80
+    ActionChains(shown.driver).move_to_element_with_offset(chart, right, down).perform()
+    shown.wait(lambda: "n = 2," not in shown.text("#reading caption"), "the pointer's n")
+    told = shown.text("#reading caption").split(",")[0].removeprefix("At ")
+    ActionChains(shown.driver).click().perform()
+    shown.wait_for_text("#title", f"Accuracy of NMC on iris at {told}")
+
+
+def saved(page: Page, button: str) -> str:
+    """Return the text of the file that a button hands to the reader."""
+    return page.driver.execute_async_script(
+        """
+        const [button, done] = arguments;
+        const make = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { blob.text().then(done); return make.call(URL, blob); };
+        document.querySelector(button).click();
+        URL.createObjectURL = make;
+        """,
+        button,
+    )
+
+
+def test_files_hold_the_numbers_and_the_picture(shown, tmp_path):
+    options = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    shown.driver.execute_cdp_cmd("Browser.setDownloadBehavior", options)
+    shown.go("dataset=61&learner=LDC&metric=brier&sampling=additive&split=fixed")
+    header, *lines = csv.reader(io.StringIO(saved(shown, "#save-csv")))
+    with lcdb.tutorial() as db:
+        curve = db.curve("iris", "LDC", metric="brier").dropna("n")
+    assert [int(line[1]) for line in lines] == curve["n"].values.tolist()
+    mean = [float(line[header.index("mean")]) for line in lines]
+    assert np.allclose(mean, curve.mean("repetition"), rtol=1e-14, atol=0)
+    picture = ElementTree.fromstring(saved(shown, "#save-svg-curves"))
+    name = "{http://www.w3.org/2000/svg}"
+    assert picture.find(f"{name}title").text == "Brier score of LDC on iris"
+    strokes = {path.get("stroke") for path in picture.iter(f"{name}path")}
+    assert "rgb(194, 65, 12)" in strokes
+    shown.go("view=cell&dataset=61&one=LDC&n=50")
+    header, *lines = csv.reader(io.StringIO(saved(shown, "#save-csv")))
+    assert header == ["repetition", "value"] and len(lines) == 200
+
+
+def test_tables_and_words_stand_for_the_charts(shown):
+    shown.go("dataset=61&learner=LDC&learner=NMC")
+    assert "Mean Accuracy at n = 105: LDC 0.9" in shown.run(
+        "return document.querySelector('#charts svg').getAttribute('aria-label')"
+    )
+    shown.click("#numbers summary")
+    rows = "return document.querySelectorAll('#numbers tbody tr').length"
+    assert shown.wait(lambda: shown.run(rows)) == 30
+    for view in VIEWS:
+        shown.go(f"view={view}&dataset=61")
+        unnamed = shown.run(
+            "const told = (e) => e.ariaLabel || e.innerText || e.labels?.[0]?.innerText;"
+            "return [...document.querySelectorAll('svg[data-chart], button, select, input')]"
+            ".filter((e) => !told(e)).map((e) => e.outerHTML)"
+        )
+        assert unnamed == []
+    assert shown.run("return document.documentElement.lang") == "en"
+
+
+def test_it_fits_a_phone_and_has_a_dark_side(page, host):
+    host.fault = None
+    page.resize(375, 740)
+    try:
+        page.open(f"{host.url}/some/where/index.html")
+        for view in VIEWS:
+            page.go(f"view={view}&dataset=61")
+            wide = page.run("return [document.documentElement.scrollWidth, innerWidth]")
+            assert wide == [375, 375], view
+        assert not page.run("return document.querySelector('#panel').open")
+    finally:
+        page.resize(1280, 1000)
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    light = page.run(paper)
+    page.click("#theme")
+    dark = page.run(paper)
+    assert sum(map(int, dark[4:-1].split(","))) < 150 < 600 < sum(map(int, light[4:-1].split(",")))
+    page.open(f"{host.url}/some/where/index.html")
+    assert page.run(paper) == dark  # it is remembered
+    page.click("#theme")
+    page.run("localStorage.clear()")
+    assert page.complaints() == []
+
+
+# -- names, summaries, scalings --------------------------------------------------------------------
+
+
+@pytest.fixture
+def elsewhere(page, tmp_path):
+    """Return what shows a database of the test's own, and gives the address of its site."""
+    running = []
+
+    def show(database: Path, state: str = "", **options: str) -> str:
+        list(write_site(database, tmp_path / "host" / "site", **options))
+        context = serving(tmp_path / "host")
+        running.append(context)
+        url = f"{context.__enter__().url}/site/index.html"
+        page.open(f"{url}{state}")
+        return url
+
+    yield show
+    for context in running:
+        context.__exit__(None, None, None)
+
+
+def test_hostile_names_show_as_text(page, tmp_path, elsewhere):
+    (tmp_path / "db" / "cubes").mkdir(parents=True)
+    for id, name in (("61", HOSTILE), ("62", LONG)):
+        path = tmp_path / "db" / "cubes" / f"{id}.nc"
+        write_plausible(path, snapshot_of(id, "iris", 30), 9, learners=("LDC", HOSTILE, LONG))
+        rename(path, name)
+    page.complaints()
+    elsewhere(tmp_path / "db", sizes="10,20")
+    for view in VIEWS:
+        for key in ("61", "62")[: 2 if view == "normality" else 1]:
+            names = {"dataset": key, "one": HOSTILE, "a": HOSTILE, "b": LONG, "learner": HOSTILE}
+            page.go(urlencode({"view": view, **names}))
+            made = "document.querySelectorAll('img, main script, form script').length"
+            assert page.run(f"return [window.hit ?? 0, {made}]") == [0, 0]
+            assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+    page.go(urlencode({"dataset": "61", "learner": HOSTILE}))
+    assert page.text("#title").startswith("Accuracy of </script><script>")
+    assert HOSTILE in page.run("return document.querySelector('#reading tr[data-row]').dataset.row")
+    result = run_python(page)
+    assert result["learner"].values.tolist() == [HOSTILE]
+    _, first, *_ = csv.reader(io.StringIO(saved(page, "#save-csv")))
+    assert first[0] == HOSTILE
+    page.go(urlencode({"dataset": "61", "learner": LONG}))
+    assert len(page.text("#title")) < 200
+    assert page.complaints() == []
+
+
+def test_a_summary_has_all_but_its_repetitions(page, tmp_path, elsewhere, capsys):
+    with lcdb.tutorial() as db:
+        list(summarize(db, tmp_path / "db", datasets=["iris"]))
+        whole = lcdb.analysis.summary(db.curve("iris", "LDC", split="varying", sampling="random"))
+    elsewhere(tmp_path / "db", "#learner=LDC&n=50&band=0.05")
+    at = whole.sel(n=50)
+    numbers = [float(at["mean"]), *(float(at["quantile"].sel(q=q)) for q in (0.5, 0.05, 0.95))]
+    assert page.rows()["LDC"][1:5] == [rounded(x) for x in numbers]
+    assert float(run_python(page)["mean"].sel(n=50, learner="LDC")) == numbers[0]
+    page.go("view=cell&one=LDC&n=50")
+    assert "There is a summary" in page.text("#reading .why")
+    assert page.rows()["Shapiro–Wilk W"][1] == rounded(float(at["shapiro_w"]))
+    assert float(run_python(page)["shapiro_w"]) == float(at["shapiro_w"])
+    for view, column in (("ranks", None), ("normality", "shapiro_w")):
+        page.go(f"view={view}&n=50")
+        result = run_python(page)
+        if column is None:
+            told = [row[1] for row in page.rows().values()]
+            assert sorted(told) == sorted(f"{x:g}" for x in result.loc[50])
+        else:
+            assert page.rows()["LDC"][1] == rounded(float(result[column].sel(n=50, learner="LDC")))
+    page.go("view=pair")
+    assert "take the repetitions" in page.text("#charts")
+    assert page.complaints() == []

@@ -248,6 +248,7 @@ function nothing(text) {
   for (const id of ["charts", "reading", "tools"]) at(id).replaceChildren();
   for (const id of ["code", "numbers"]) at(id).hidden = true;
   at("charts").replaceChildren(html("p", { class: "none" }, text));
+  performance.mark("nothing to show");
 }
 
 // -- light and dark --------------------------------------------------------------------------------
@@ -278,7 +279,6 @@ async function start() {
     return;
   }
   addEventListener("hashchange", follow);
-  addEventListener("popstate", follow);
   at("numbers").addEventListener("toggle", numbers);
   let width = 0;
   new ResizeObserver(() => {
