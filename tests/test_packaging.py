@@ -150,7 +150,7 @@ def test_the_help_marks_commands_that_need_more(core, tmp_path):
     marked = dict(re.findall(r"^  (\w+) .*\[(\w+)\]$", said, re.M))
     assert marked == {
         **dict.fromkeys(["bench", "build", "compile", "curve", "plan", "replay"], "build"),
-        "plot": "plot",
+        **dict.fromkeys(["plot", "report"], "plot"),
     }
     assert "pip install 'lcdb-plusplus[build,plot]'" in said
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lcdb.errors import ArgumentError, StorageError
-from lcdb.schema import METRICS, UNIT_DIMS
+from lcdb.schema import METRICS, SCALINGS, UNIT_DIMS
 
 __all__ = ["configure", "run"]
 
@@ -34,6 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
             f"--{name}", type=_labels, metavar="NAME,...",
             help="instead of the figure's own; of several there are lines or panels",
         )  # fmt: skip
+    parser.add_argument(
+        "--scaling", choices=SCALINGS, default="none", help="of the features: none unless given"
+    )
     parser.add_argument(
         "--log", action=argparse.BooleanOptionalAction, default=None,
         help="whether the axis of sizes is logarithmic",
@@ -74,7 +77,8 @@ def run(arguments: argparse.Namespace) -> None:
             _refuse(asked)
             draw_experiment(db, arguments.figure)
         else:
-            draw(db, arguments.figure, metric=arguments.metric, **asked)
+            more = {"metric": arguments.metric, "scaling": arguments.scaling}
+            draw(db, arguments.figure, **more, **asked)
     try:
         plt.savefig(out, dpi=arguments.dpi)
     except ValueError as error:  # of another suffix than there are

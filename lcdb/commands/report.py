@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from lcdb.schema import METRICS
+from lcdb.schema import METRICS, SCALINGS
 
 __all__ = ["configure", "run"]
 
@@ -27,6 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--dataset", action="append", metavar="ID", help="one dataset, may be repeated"
     )
     parser.add_argument("--metric", default="accuracy", metavar="NAME", help=", ".join(METRICS))
+    parser.add_argument(
+        "--scaling", choices=SCALINGS, default="none", help="of the features: none unless given"
+    )
     for name in ("sampling", "split", "tuning"):
         parser.add_argument(
             f"--{name}", metavar="NAME", help="the first that there is, if not given"
@@ -46,7 +49,8 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb.reporting.document import check_suffix
 
     check_suffix(arguments.out)
-    labels = {name: getattr(arguments, name) for name in ("metric", "sampling", "split", "tuning")}
+    names = ("metric", "sampling", "split", "tuning", "scaling")
+    labels = {name: getattr(arguments, name) for name in names}
     with open_database(arguments.database) as db:
         page = report(db, datasets=arguments.dataset, **labels)
     print(page.save(arguments.out))

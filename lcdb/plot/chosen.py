@@ -11,12 +11,13 @@ import xarray as xr
 
 from lcdb.errors import ArgumentError, LabelError, NotBuiltError
 from lcdb.schema import UNIT_DIMS
-from lcdb.selection import Labels
+from lcdb.selection import Labels, check_scaling
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from lcdb.cubefile import Header
     from lcdb.database import Database, Key
 
 __all__ = ["Choice", "Figure", "near_100"]
@@ -31,6 +32,7 @@ class Choice:
     metric: str
     labels: Mapping[str, Labels]
     log: bool | None = None
+    scaling: str = "none"
     asked: frozenset[str] = frozenset()
 
     def named(self, **labels: Labels) -> Choice:
@@ -43,11 +45,16 @@ class Choice:
 
     def curves(self) -> dict[Key, xr.DataArray]:
         """Return the arrays of all datasets that there are, or of the one that is asked for."""
-        return self.db.select(self.dataset, metric=self.metric, **self.labels)
+        return self.db.select(self.dataset, metric=self.metric, scaling=self.scaling, **self.labels)
 
     def one(self) -> xr.DataArray:
         """Return the array of the one dataset."""
         return next(iter(self.curves().values())).dropna("n", how="all")
+
+    @property
+    def header(self) -> Header:
+        """What is known of the one dataset."""
+        return self.db.headers[self.db.resolve(self.dataset, self.scaling)]
 
     @property
     def learner(self) -> str:
@@ -58,7 +65,7 @@ class Choice:
         """Return the choice of these learners, or of the first there are, unless some are asked."""
         if "learner" in self.asked:
             return self
-        known = self.db.headers[self.db.resolve(self.dataset)].labels["learner"]
+        known = self.header.labels["learner"]
         kept = learners if set(learners) <= set(known) else known[: len(learners)]
         return self.named(learner=list(kept) if len(learners) > 1 else kept[0])
 
@@ -74,8 +81,9 @@ class Choice:
     def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of a frame of curves that this is about."""
         kept = frame["metric"] == self.metric
-        if self.dataset is not None:
-            kept &= frame["dataset"] == str(self.db.resolve(self.dataset))
+        headers = self.db.headers if self.dataset is None else {self.header.key: self.header}
+        keys = [str(key) for key, head in headers.items() if head.scaling == self.scaling]
+        kept &= frame["dataset"].isin(keys)
         for name, labels in self.labels.items():
             if labels is not None:
                 kept &= frame[name].isin([labels] if isinstance(labels, str) else list(labels))
@@ -130,7 +138,7 @@ class Figure:
 
     def choice(
         self, name: str, db: Database, dataset: Key | None, metric: str, log: bool | None,
-        asked: Mapping[str, Labels],
+        asked: Mapping[str, Labels], scaling: str,
     ) -> Choice:  # fmt: skip
         """Return what it is drawn of."""
         if log is not None and not self.sizes:
@@ -142,8 +150,9 @@ class Figure:
             labels["learner"] = [labels["learner"]]
         key = self.dataset if dataset is None else dataset
         if key is not None:
-            db.resolve(key)
-        return Choice(db, key, metric, labels, log, frozenset(given))
+            db.resolve(key, scaling)
+        check_scaling(scaling)
+        return Choice(db, key, metric, labels, log, scaling, frozenset(given))
 
     def drawn(self, choice: Choice) -> Axes:
         """Draw it, in a panel for each combination of labels that do not go beside each other."""

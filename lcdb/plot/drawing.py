@@ -29,6 +29,7 @@ def draw(
     sampling: Labels = None,
     split: Labels = None,
     tuning: Labels = None,
+    scaling: str = "none",
     log: bool | None = None,
 ) -> Axes:
     """Draw a figure of the paper, or one of ours.
@@ -46,6 +47,8 @@ def draw(
     learner, sampling, split, tuning
         Other labels than the figure's own: one, or several. Of what does not go into one axes
         there is a panel for each label.
+    scaling
+        Of the features.
     log
         Whether the axis of sizes is logarithmic; as the figure has it unless given.
 
@@ -67,4 +70,4 @@ def draw(
         raise LabelError(msg)
     figure = FIGURES[name]
     asked = {"learner": learner, "sampling": sampling, "split": split, "tuning": tuning}
-    return figure.drawn(figure.choice(name, db, dataset, metric, log, asked))
+    return figure.drawn(figure.choice(name, db, dataset, metric, log, asked, scaling))

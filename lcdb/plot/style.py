@@ -181,6 +181,8 @@ def context(scores: Any) -> str:
         labels = arrays[0].coords[dim].values.ravel() if dim in arrays[0].coords else []
         text = " and ".join(map(str, labels))
         parts.append("" if dim == "tuning" and text == "default" else text)
+    scaling = str(arrays[0].coords["scaling"].item()) if "scaling" in arrays[0].coords else "none"
+    parts.append("" if scaling == "none" else f"scaling {scaling}")
     metric = _metric_of(arrays[0])
     parts.append(metric_label(metric) if metric in METRICS else "")
     return " · ".join(filter(None, parts))

@@ -34,7 +34,7 @@ def _bands(choice: Choice, ax: Axes | None) -> Axes:
 
 
 def _by_sampling_and_split(choice: Choice, ax: Axes | None) -> Axes:
-    header = choice.db.headers[choice.db.resolve(choice.dataset)]
+    header = choice.header
     if choice.labels["split"] is None:  # a test on the training pool is none
         choice = choice.named(split=[s for s in header.labels["split"] if s != "pool"])
     cell = near_100(choice.one())
@@ -144,7 +144,7 @@ def _views(choice: Choice, ax: Axes | None) -> Axes:
     rates = pd.DataFrame(columns)
     ax = decomposition(rates.reindex(columns["honest"].index), ax)
     db, key = choice.db, choice.dataset
-    names = db.headers.values() if key is None else [db.headers[db.resolve(key)]]
+    names = db.headers.values() if key is None else [choice.header]
     datasets = ", ".join(header.name for header in names)
     what = metric_label(choice.metric)
     ax.set_xlabel(f"non-Gaussian cells (%) of {what}: {datasets}\n{choice.over()}")

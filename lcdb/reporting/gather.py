@@ -13,6 +13,7 @@ import xarray as xr
 from lcdb import analysis, stats
 from lcdb.errors import LabelError, NotBuiltError
 from lcdb.reporting.calls import Made
+from lcdb.resolving import resolve_all
 from lcdb.schema import METRICS
 from lcdb.selection import check_metric
 
@@ -96,6 +97,7 @@ class Scope:
     labels: dict[str, str]
     parts: tuple[Part, ...]
     absent: tuple[str, ...]
+    scaling: str = "none"
 
     @property
     def with_repetitions(self) -> tuple[Part, ...]:
@@ -130,6 +132,7 @@ def curves(
     sampling: str | None = None,
     split: str | None = None,
     tuning: str | None = None,
+    scaling: str = "none",
     datasets: Sequence[Key] | None = None,
 ) -> dict[Key, Any]:
     """Return the arrays that a report of a database is of, by dataset.
@@ -146,6 +149,8 @@ def curves(
     sampling, split, tuning
         One label of each; unless given the first that there is of additive, random, bootstrap; of
         varying, fixed, pool; and of default, tuned.
+    scaling
+        Of the features.
     datasets
         Ids or names; all unless given.
 
@@ -164,17 +169,21 @@ def curves(
     (('learner', 'n', 'repetition'), 15, 'varying')
     """
     labels = _labels(db, {"sampling": sampling, "split": split, "tuning": tuning})
-    found = _gathered(db, metric, labels, datasets)
+    found = _gathered(db, metric, labels, datasets, scaling)
     return {part.key: part.curves.value for part in found[0]}
 
 
 def scope_of(
-    db: Database, metric: str, asked: dict[str, str | None], datasets: Sequence[Key] | None
+    db: Database,
+    metric: str,
+    asked: dict[str, str | None],
+    datasets: Sequence[Key] | None,
+    scaling: str = "none",
 ) -> Scope:
     """Return what a report is of."""
     labels = _labels(db, asked)
-    parts, absent = _gathered(db, metric, labels, datasets)
-    return Scope(db, metric, labels, tuple(parts), tuple(absent))
+    parts, absent = _gathered(db, metric, labels, datasets, scaling)
+    return Scope(db, metric, labels, tuple(parts), tuple(absent), scaling)
 
 
 def _labels(db: Database, asked: dict[str, str | None]) -> dict[str, str]:
@@ -193,11 +202,15 @@ def _labels(db: Database, asked: dict[str, str | None]) -> dict[str, str]:
 
 
 def _gathered(
-    db: Database, metric: str, labels: dict[str, str], datasets: Sequence[Key] | None
+    db: Database,
+    metric: str,
+    labels: dict[str, str],
+    datasets: Sequence[Key] | None,
+    scaling: str,
 ) -> tuple[list[Part], list[str]]:
     """Return the datasets that have such curves, and the names of those that have none."""
     check_metric(metric)
-    keys = list(db) if datasets is None else [db.resolve(dataset) for dataset in datasets]
+    keys = resolve_all(db.headers, db.resolve, datasets, scaling)
     parts, absent = [], []
     for key in keys:
         part = _part(db, key, metric, labels)

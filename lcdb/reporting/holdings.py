@@ -60,9 +60,10 @@ def _of(scope: Scope) -> str:
     part = scope.parts[0]
     numbers = sorted({part.repetitions for part in scope.parts})
     span = f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"
+    labels = {**part.labels, "scaling": scope.scaling}
     text = (
         f"All that follows is about {_metric(scope)} under {scope.conditions} "
-        f"({listed(f'{dim} {label}' for dim, label in part.labels.items())}), from {span} "
+        f"({listed(f'{dim} {label}' for dim, label in labels.items())}), from {span} "
         "repetitions. At most 60 sizes of a dataset are looked at, evenly spread on a logarithmic "
         "axis, at which all its learners have values."
     )
@@ -90,7 +91,10 @@ def _metric(scope: Scope) -> str:
 def _lines(scope: Scope) -> str:
     labels = {"metric": scope.metric, **scope.labels}
     given = ", ".join(f"{name}={label!r}" for name, label in labels.items())
-    if len(scope.parts) + len(scope.absent) < len(scope.db.headers):
+    if scope.scaling != "none":
+        given += f", scaling={scope.scaling!r}"
+    alike = [head for head in scope.db.headers.values() if head.scaling == scope.scaling]
+    if len(scope.parts) + len(scope.absent) < len(alike):
         given += f", datasets={[part.key for part in scope.parts]!r}"
     return (
         f"import lcdb\nfrom lcdb import reporting\n\ndb = lcdb.open({str(scope.db.path)!r})\n"

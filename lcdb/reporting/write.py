@@ -30,6 +30,7 @@ def report(
     sampling: str | None = None,
     split: str | None = None,
     tuning: str | None = None,
+    scaling: str = "none",
     datasets: Sequence[Key] | None = None,
 ) -> Report:
     """Return a page about a database: its best learners, and how sure that is.
@@ -50,6 +51,8 @@ def report(
     sampling, split, tuning
         One label of each; unless given the first that there is of additive, random, bootstrap; of
         varying, fixed, pool; and of default, tuned.
+    scaling
+        Of the features.
     datasets
         Ids or names; all unless given.
 
@@ -68,7 +71,7 @@ def report(
     """
     need_matplotlib()
     asked = {"sampling": sampling, "split": split, "tuning": tuning}
-    scope = scope_of(db, metric, asked, datasets)
+    scope = scope_of(db, metric, asked, datasets, scaling)
     together = overall(scope)
     sections = (
         best(scope),

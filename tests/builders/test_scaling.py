@@ -241,3 +241,26 @@ def test_a_database_of_version_1_is_read_and_goes_on_growing(tmp_path):
         after = db.curve("iris", "NMC", sampling="random", tuning="tuned")
         np.testing.assert_array_equal(after, before)
         np.testing.assert_array_equal(db["61-standard"]["n_test"], db[61]["n_test"])
+
+
+def test_figures_and_reports_are_of_the_scaling_that_is_asked_for(built, tmp_path, capsys):
+    import matplotlib
+
+    matplotlib.use("agg")
+    with lcdb.open(built) as db:
+        labels = {"sampling": "random", "learner": ["NNC", "DT"], "scaling": "standard"}
+        ax = lcdb.plot.draw(db, "means", dataset="iris", **labels)
+        expected = db.curve("iris", "NNC", sampling="random", scaling="standard")
+        drawn = next(line for line in ax.lines if line.get_label() == "NNC")
+        means = expected.dropna("n").mean("repetition")
+        np.testing.assert_allclose(drawn.get_ydata(), means)
+        assert "random · fixed · scaling standard" in ax.get_title(loc="left")
+        assert list(lcdb.reporting.curves(db, scaling="minmax")) == ["61-minmax"]
+        page = lcdb.report(db, scaling="minmax", metric="brier")
+        assert page.title == "Learning curves of iris (61-minmax): Brier score"
+        assert "scaling minmax" in page.to_markdown().replace("\\", "")
+    for command, name in ((["plot", "--figure", "curves", "--dataset", "61"], "a.svg"),
+                          (["report", "--metric", "auc"], "a.html")):  # fmt: skip
+        out = ["--scaling", "standard", "--out", str(tmp_path / name)]
+        assert main([command[0], str(built), *command[1:], *out]) == 0
+        assert capsys.readouterr().out.strip() == str(tmp_path / name)
