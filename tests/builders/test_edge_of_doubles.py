@@ -99,17 +99,46 @@ def test_units_that_double_precision_cannot_square_are_told(learner, scale):
         values_of(learner, X * scale, y)
 
 
-def test_huge_features_far_from_zero_are_told():
-    X, y = data(6, 1e40, 1e8, rows=60)
-    with pytest.raises(ArithmeticError, match="far from 0 have a standard deviation of"):
-        values_of(LSVC(), X, y)
+def mixed(seed):
+    """Features each of its own unit and as far from 0 as it likes, and a price."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, 20)
+    y[:2] = [0, 1]
+    X = rng.normal(size=(20, 3)) + rng.choice([0.8, 3.0]) * y[:, None]
+    X += 10.0 ** rng.uniform(0, 8) * rng.choice([1.0, 0.5, 0.0, -1.0], 3)
+    return X * 10.0 ** rng.uniform(0, rng.choice([8, 20, 60]), 3), y, rng.choice([1.0, 1e-8, 1e3])
 
 
-@pytest.mark.parametrize("scale", [1e8, 1e80, 1e150])
-def test_features_that_leave_no_penalty_are_told(scale):
-    X, y = data(6, scale, 0.0, rows=60)
-    with pytest.raises(ArithmeticError, match="all features have standard deviations of"):
-        values_of(LSVC(), X, y)
+@pytest.mark.parametrize("kind", ["one unit", "many units"])
+def test_large_features_leave_a_penalty(kind):
+    """Kernel and reference against fractions, where the penalty is 1e-10 to 1e-300 of the loss."""
+    learner, told = LSVC(), 0
+    for seed in range(counts(4, 150)):
+        X, y, C = mixed(seed)
+        if kind == "one unit":
+            rng = np.random.default_rng(seed)
+            scale, offset = 10.0 ** rng.uniform(4, 150), rng.choice([0.0, 10.0, 1e3, 1e8])
+            X, y = data(seed, scale, offset, rows=20)
+        snapshot = snapshot_of(X, y)
+        sampling = SAMPLINGS[seed % 3]
+        block = block_of(learner, snapshot, sampling, "varying", [4, 9, 14], 0, 1, C=C)
+        try:
+            of_block = list(cells(learner, snapshot, block))
+        except ArithmeticError as error:
+            assert "found no optimum" in str(error)
+            told += 1
+            continue
+        for cell in of_block:
+            if len(cell.classes) < 2:
+                continue
+            train, test = X[cell.train], X[cell.test]
+            sign = np.where(y[cell.train] == 1, 1, -1)
+            right = np.array(edge.squared_hinge(train, sign, C, test))
+            off = 1e-7 * (1 + np.abs(right))
+            assert (np.abs(fitted(cell)[:, 0] - right) <= off).all(), (seed, cell.n)
+            model = learner.estimator(snapshot, {"C": C}).fit(train, y[cell.train])
+            assert (np.abs(model.decision_function(test) - right) <= off).all(), (seed, cell.n)
+    assert told <= counts(0, 3)
 
 
 def test_features_that_leave_no_kernel_are_told():

@@ -1,7 +1,9 @@
-"""Optima of linear models at the edge of doubles: exact fractions, and decimals of sixty digits."""
+"""Optima of linear models at the edge of doubles: exact fractions, and decimals of many digits."""
 
-from decimal import Decimal, localcontext
+from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
+
+import numpy as np
 
 DIGITS = 60
 
@@ -31,43 +33,52 @@ def exact(value):
 def squared_hinge(X, sign, C, test):
     """Decision values of the minimum of |(w, b)|² / 2 + C sum of squared hinges, as fractions.
 
-    Newton steps from one set of rows within the margin to the next, shortened where a set has been
-    seen before.
+    Principal pivoting: from one set of rows within the margin to the next, all rows on the wrong
+    side of it at once while their number falls, else the last of them alone, which ends.
     """
     rows = [[*map(exact, row), Fraction(1)] for row in X]
     signs = [Fraction(int(s)) for s in sign]
     price, size = 2 * Fraction(C), len(rows[0])
-    margin = [Fraction(0)] * len(rows)
-    at, length, seen = [Fraction(0)] * size, Fraction(1), set()
-    for _ in range(500):
-        active = [r for r in range(len(rows)) if signs[r] * margin[r] < 1]
+    outer = [[[a * b for b in row] for a in row] for row in rows]
+    active, fewest, patience = [True] * len(rows), len(rows) + 1, 3
+    for _ in range(5000):
+        of = [r for r in range(len(rows)) if active[r]]
         gram = [
-            [sum((price * rows[r][i] * rows[r][j] for r in active), Fraction(i == j))
-             for j in range(size)]
+            [price * sum((outer[r][i][j] for r in of), Fraction(0)) + (i == j) for j in range(size)]
             for i in range(size)
-        ]  # fmt: skip
-        right = [
-            sum((price * signs[r] * rows[r][i] for r in active), Fraction(0)) for i in range(size)
         ]
+        right = [price * sum((signs[r] * rows[r][i] for r in of), Fraction(0)) for i in range(size)]
         goal = solve(gram, right)
         there = [sum(a * b for a, b in zip(row, goal, strict=True)) for row in rows]
-        if active == [r for r in range(len(rows)) if signs[r] * there[r] < 1]:
+        wrong = [r for r in range(len(rows)) if active[r] != (signs[r] * there[r] < 1)]
+        if not wrong:
             return [
                 float(sum(a * b for a, b in zip([*map(exact, row), 1], goal, strict=True)))
                 for row in test
             ]
-        length = length / 2 if tuple(active) in seen else length
-        seen.add(tuple(active))
-        at = [a + length * (g - a) for a, g in zip(at, goal, strict=True)]
-        # Few digits of the way are enough: the goal is exact.
-        margin = [sum(a * b for a, b in zip(row, at, strict=True)) for row in rows]
+        if len(wrong) < fewest:
+            fewest, patience = len(wrong), 3
+        elif patience:
+            patience -= 1
+        else:
+            wrong = wrong[-1:]
+        for r in wrong:
+            active[r] = not active[r]
     raise AssertionError("no optimum")
 
 
 def logistic(X, sign, ridge, test):
     """Decision values of the minimum of the log loss + ridge |w|² / 2, in decimals."""
+    try:
+        return _logistic(X, sign, ridge, test, DIGITS)
+    except InvalidOperation:  # none left of the penalty, without which there is no optimum
+        largest = int(np.frexp(np.abs(X).max())[1])
+        return _logistic(X, sign, ridge, test, DIGITS + abs(largest))
+
+
+def _logistic(X, sign, ridge, test, digits):
     with localcontext() as context:
-        context.prec = DIGITS
+        context.prec = digits
         context.Emax, context.Emin = 10**8, -(10**8)
         shift = [Decimal(float(v)) for v in X[0]]
         rows = [

@@ -13,12 +13,14 @@ from lcdb_builders.kernels.core.holdout import Tuned, Tuning, hold_out_of
 from lcdb_builders.kernels.core.sets import Columns, Task
 from lcdb_builders.kernels.linear import block as kernels
 from lcdb_builders.kernels.linear.coordinates import (
+    as_they_are,
     far,
     hinge_root,
     logistic_root,
     penalty_of,
     rotated,
     scaled,
+    turned,
 )
 from lcdb_builders.kernels.linear.tuned import linear_tuned
 from lcdb_builders.learners.base import Parameter
@@ -31,10 +33,9 @@ __all__ = ["LREG", "LSVC"]
 
 # Standard deviations of features whose penalty, in units of theirs, double precision can express.
 _SMALLEST, _LARGEST = 1e-151, 1e151
-# Beyond, where features are far from 0 as well, LSVC's intercept is lost beside them.
-_LARGEST_FAR = 1e15
-# Beyond, where all features are so large, LSVC's penalty is lost among rounding errors.
-_LARGEST_ALL = 1e7
+# Beyond, squares of features (times their price) leave so few digits of LSVC's penalty that its
+# optimum is looked for with twice the digits.
+_STEEP = 4e10
 # Terms of costs that may matter: moments, problems, scores of test rows.
 _TERMS = ("o", "do", "ddo", "nd", "ndo", "nddo", "tk", "tdo")
 
@@ -42,22 +43,23 @@ _TERMS = ("o", "do", "ddo", "nd", "ndo", "nddo", "tk", "tdo")
 class _Linear(OneVsRestLearner):
     """What both share: features in coordinates that suit a solver, and a penalty for those."""
 
-    kind: ClassVar[int]
     reference = "lcdb_builders.reference.linear"
 
     @abstractmethod
-    def coordinates(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return features for the solver, and the root of the penalty of size 1 on their weights.
+    def coordinates(self, X: np.ndarray, price: float) -> tuple[int, np.ndarray, np.ndarray]:
+        """Return the solver, features for it, and the root of the penalty of size 1 on weights.
 
-        The root's last column is for the intercept.
+        The root's last column is for the intercept. `price` is the largest tuned parameter in use.
         """
 
-    def _in_coordinates(self, call: BlockCall) -> tuple[Task, Columns, np.ndarray]:
-        """Return cells and columns with the solver's features, and the root of the penalty."""
+    def _in_coordinates(
+        self, call: BlockCall, price: float
+    ) -> tuple[int, Task, Columns, np.ndarray]:
+        """Return the solver, cells and columns with its features, and the root of the penalty."""
         self._check_scales(call.snapshot)
-        features, root = self.coordinates(call.snapshot.X)
+        kind, features, root = self.coordinates(call.snapshot.X, price)
         XT = np.ascontiguousarray(features[call.columns.rows].T)
-        return call.task._replace(X=features), call.columns._replace(XT=XT), root
+        return kind, call.task._replace(X=features), call.columns._replace(XT=XT), root
 
     def _check_scales(self, snapshot: Snapshot) -> None:
         _, _, scale = scaled(snapshot.X)
@@ -71,18 +73,18 @@ class _Linear(OneVsRestLearner):
 
     def solve(self, call: BlockCall, values: np.ndarray, decisions: np.ndarray) -> int:
         """Fill an untuned block; returns how many fits found no optimum."""
-        task, columns, root = self._in_coordinates(call)
         price = call.block.unit.parameters[self.tuned_parameter]
+        kind, task, columns, root = self._in_coordinates(call, price)
         count = kernels.linear_block(
-            self.kind, task, columns, penalty_of(root), root, price, values, decisions
+            kind, task, columns, penalty_of(root), root, price, values, decisions
         )
         return int(count[3])
 
     def solve_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> int:
         """Fill a tuned block; returns how many fits found no optimum."""
-        task, columns, root = self._in_coordinates(call)
+        kind, task, columns, root = self._in_coordinates(call, float(tuning.grid.max()))
         held = hold_out_of(task, columns, tuning, tuned)
-        count = linear_tuned(self.kind, task, columns, penalty_of(root), root, tuning, held, tuned)
+        count = linear_tuned(kind, task, columns, penalty_of(root), root, tuning, held, tuned)
         return int(count[3])
 
 
@@ -95,7 +97,6 @@ class LREG(_Linear):
     """
 
     name = "LREG"
-    kind = kernels.LREG
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "ridge": Parameter(1e-4, float, 1e-12, 1e12, "half of it times the squared weights is paid")
     }
@@ -120,10 +121,10 @@ class LREG(_Linear):
 
         return {self.name: one_vs_rest(LogisticRegression(C=1 / params["ridge"]), classes)}
 
-    def coordinates(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def coordinates(self, X: np.ndarray, price: float) -> tuple[int, np.ndarray, np.ndarray]:
         """Return centred and scaled features: the intercept is free to take up any shift."""
         features, _, scale = scaled(X)
-        return features, logistic_root(scale, 1.0)
+        return kernels.LREG, features, logistic_root(scale, 1.0)
 
 
 class LSVC(_Linear):
@@ -131,11 +132,11 @@ class LSVC(_Linear):
 
     Every fit goes from the model of the whole pool by finite Newton steps to where the rows within
     the margin stay the same; the last step solves for what their gradient, summed over the rows
-    themselves, has left.
+    themselves, has left. Where features are so large that little is left of the penalty, fits go
+    from 0 with twice the digits.
     """
 
     name = "LSVC"
-    kind = kernels.LSVC
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "C": Parameter(1.0, float, 1e-12, 1e12, "price of a row's squared hinge loss")
     }
@@ -160,23 +161,16 @@ class LSVC(_Linear):
 
         return {self.name: LinearSVC(C=params["C"], dual=False)}
 
-    def coordinates(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def coordinates(self, X: np.ndarray, price: float) -> tuple[int, np.ndarray, np.ndarray]:
         """Return scaled features, rotated where they are far from 0: the intercept is not free."""
         features, mean, scale = scaled(X)
-        if far(mean, scale):
-            if not scale.max() <= _LARGEST_FAR:
-                msg = (
-                    f"LSVC: features far from 0 have a standard deviation of {scale.max():.3g}; "
-                    f"expected at most {_LARGEST_FAR:g}: give them another unit, or take their "
-                    "means from them"
-                )
-                raise ArithmeticError(msg)
-            return rotated(features, mean, scale)
-        varying = scale[np.ptp(features, axis=0) > 0]
-        if varying.min(initial=np.inf) > _LARGEST_ALL and len(varying):
-            msg = (
-                f"LSVC: all features have standard deviations of {varying.min():.3g} and more; "
-                f"expected at most {_LARGEST_ALL:g} of one: give them another unit"
-            )
-            raise ArithmeticError(msg)
-        return features, hinge_root(features, mean, scale)
+        varies = np.ptp(features, axis=0) > 0
+        is_far = far(mean, scale)
+        largest = scale[varies].max(initial=0.0)
+        if not is_far:
+            largest = max(largest, np.abs(mean).max(initial=0.0))
+        if not largest > (_STEEP / max(price, 1.0)) ** 0.5:
+            if is_far:
+                return kernels.LSVC, *rotated(features, mean, scale)
+            return kernels.LSVC, features, hinge_root(features, mean, scale)
+        return kernels.STEEP, *(turned(X, mean) if is_far else as_they_are(X))

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg.lapack import dgeqrf, dtrtrs
 
 from lcdb_builders.reference.base import require, weighted_sum_of_features
+from lcdb_builders.reference.hinge import minimise
 from lcdb_builders.reference.onevsrest import OneVsRest
 
 __all__ = ["LREG", "LSVC"]
@@ -28,11 +29,6 @@ NEAR, SAME = 1e-8, 1e-11
 LEAST_REST = 1e-14
 # Features so many standard deviations from 0 are far from it.
 FAR = 1e3
-# A share of features that is rounding.
-ALIGNED = 1e-13
-# Where all penalties of LSVC are below this, for columns of size 1, they are raised together: they
-# lead to the shortest solution among those that rows allow, and smaller ones are lost in rounding.
-LEAST_PENALTY = 1e-14
 
 
 def _newton_step(
@@ -61,10 +57,6 @@ class _Linear(OneVsRest):
     """Minimises the sum of weighted losses of the margins plus half a weighted squared norm."""
 
     @abstractmethod
-    def _loss(self, margin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the loss of each margin, its derivative and its curvature."""
-
-    @abstractmethod
     def _penalty(self, features: int) -> np.ndarray:
         """Return the penalty of each weight, and of the intercept in the last place."""
 
@@ -83,40 +75,74 @@ class _Linear(OneVsRest):
         """
         return solutions
 
-    def _floored(self, penalty: np.ndarray, filled: np.ndarray) -> np.ndarray:
-        """Return the penalties of columns of size 1, larger ones where these cannot be seen.
-
-        Columns that are not `filled` are zeros.
-        """
-        return penalty
-
     def _fit_binary(self, X: np.ndarray, signs: list[np.ndarray], weight: np.ndarray) -> None:
         # Relative to the first row: a mean of large numbers is rounded.
         gaps = X - X[0]
         self.centre_ = self._centre(X[0] + gaps.mean(axis=0), gaps.std(axis=0))
         design = self._design(X - self.centre_)
         # In units of their own, features of 1e-3 and of 1e5 leave no digits for the optimum.
-        spread = np.sqrt(np.square(design).mean(axis=0))
+        unit = np.ldexp(1.0, np.frexp(np.abs(design).max(axis=0))[1])  # so that squares are numbers
+        spread = unit * np.sqrt(np.square(design / unit).mean(axis=0))
         scale = np.where(spread > 0, spread, 1.0)
-        penalty = self._floored(self._penalty(X.shape[1]) / np.square(scale), spread > 0)
-        solutions = np.array(
-            [self._minimise(design / scale, sign, weight, penalty) for sign in signs]
-        )
+        root = np.sqrt(self._penalty(X.shape[1])) / scale
+        solutions = np.array([self._minimise(design / scale, sign, weight, root) for sign in signs])
         weights = self._weights(solutions / scale)
         self.coef_, self.intercept_ = weights[:, :-1], weights[:, -1]
 
     def _decide(self, X: np.ndarray) -> np.ndarray:
         return weighted_sum_of_features(X - self.centre_, self.coef_.T) + self.intercept_
 
+    @abstractmethod
     def _minimise(
-        self, design: np.ndarray, sign: np.ndarray, weight: np.ndarray, penalty: np.ndarray
+        self, design: np.ndarray, sign: np.ndarray, weight: np.ndarray, root: np.ndarray
     ) -> np.ndarray:
-        """Return weights and intercept of one binary problem.
+        """Return weights of columns of one binary problem, from square roots of their penalties."""
+
+
+class LREG(_Linear):
+    """Logistic regression, one class against the rest.
+
+    Minimises Σ log loss + ½ λ ‖w‖²; the intercept is free to take up any shift of the features.
+    The floor λ makes the optimum unique on separable data.
+
+    Parameters
+    ----------
+    ridge
+        λ.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = LREG(ridge=1.0).fit(X, [0, 1, 0, 1])
+    >>> model.predict_proba([[1.5]]).round(3)
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(self, ridge: float = 1e-4) -> None:
+        self.ridge = ridge
+
+    def _check_parameters(self) -> None:
+        require(self, "ridge", 1e-12)
+
+    def _penalty(self, features: int) -> np.ndarray:
+        return np.append(np.full(features, float(self.ridge)), 0.0)
+
+    def _loss(self, margin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the loss of each margin, its derivative and its curvature."""
+        power = np.exp(-np.abs(margin))
+        loss = np.log1p(power) - np.minimum(margin, 0)
+        wrong = np.where(margin > 0, power, 1.0) / (1 + power)
+        return loss, -wrong, power / np.square(1 + power)
+
+    def _minimise(
+        self, design: np.ndarray, sign: np.ndarray, weight: np.ndarray, root: np.ndarray
+    ) -> np.ndarray:
+        """Return weights and intercept of one binary problem by damped Newton steps.
 
         Near the optimum of rows that are nearly dependent, rounding of the gradient is most of what
         is left of it: there it comes from the rows in extended precision.
         """
-        signed = sign[:, None] * design
+        signed, penalty = sign[:, None] * design, np.square(root)
         rows, solution = signed, np.zeros(design.shape[1])
 
         def objective_at(solution: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -154,43 +180,8 @@ class _Linear(OneVsRest):
                     break
                 size /= 2
             solution, objective = candidate, found
-        msg = f"{type(self).__name__} found no optimum in {MOST_STEPS} Newton steps"
+        msg = f"LREG found no optimum in {MOST_STEPS} Newton steps"
         raise ArithmeticError(msg)
-
-
-class LREG(_Linear):
-    """Logistic regression, one class against the rest.
-
-    Minimises Σ log loss + ½ λ ‖w‖²; the intercept is free to take up any shift of the features.
-    The floor λ makes the optimum unique on separable data.
-
-    Parameters
-    ----------
-    ridge
-        λ.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> model = LREG(ridge=1.0).fit(X, [0, 1, 0, 1])
-    >>> model.predict_proba([[1.5]]).round(3)
-    array([[0.5, 0.5]])
-    """
-
-    def __init__(self, ridge: float = 1e-4) -> None:
-        self.ridge = ridge
-
-    def _check_parameters(self) -> None:
-        require(self, "ridge", 1e-12)
-
-    def _penalty(self, features: int) -> np.ndarray:
-        return np.append(np.full(features, float(self.ridge)), 0.0)
-
-    def _loss(self, margin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        power = np.exp(-np.abs(margin))
-        loss = np.log1p(power) - np.minimum(margin, 0)
-        wrong = np.where(margin > 0, power, 1.0) / (1 + power)
-        return loss, -wrong, power / np.square(1 + power)
 
 
 class LSVC(_Linear):
@@ -198,8 +189,10 @@ class LSVC(_Linear):
 
     Minimises ½ ‖(w, b)‖² + C Σ max(0, 1 - margin)², as scikit-learn's `LinearSVC(dual=False)`.
     The intercept is penalised as well, so features cannot simply be centred. But where they are far
-    from 0, (x, 1) can be turned so that its mean is along the last axis: (w, b), turned alike, is
-    as long as before, and the other columns are of the size of deviations from the mean.
+    from 0, (x, 1) can be turned so that its mean is along an axis: (w, b), turned alike, is as long
+    as before, and the other columns are of the size of deviations from the mean. First x is
+    mirrored, so that its own mean comes to lie along an axis; then the plane of that axis and of
+    the 1 is turned.
 
     Parameters
     ----------
@@ -226,49 +219,37 @@ class LSVC(_Linear):
     def _design(self, gaps: np.ndarray) -> np.ndarray:
         if not self._turns:
             return super()._design(gaps)
-        mean = np.append(self.centre_, 1.0)
-        unit = np.abs(mean).max()
-        self._length = unit * np.sqrt(np.square(mean / unit).sum())
-        self._mirror = mean / self._length
-        self._mirror[-1] += 1.0
-        columns = self._turned(np.hstack([gaps, np.zeros((len(gaps), 1))]))
-        # What is left of columns along the mean is rounding, or as little to weigh as the 1.
-        size = np.abs(gaps).max(axis=0) + np.abs(columns[:, -1:] * self._mirror[:-1]).max(axis=0)
-        columns[:, :-1][:, np.abs(columns[:, :-1]).max(axis=0) <= ALIGNED * size] = 0.0
-        columns[:, -1] += self._length
-        return columns
+        unit = np.abs(self.centre_).max()
+        self._size = unit * np.sqrt(np.square(self.centre_ / unit).sum())
+        self._length = np.hypot(self._size, 1.0)
+        towards = self.centre_ / self._size
+        self._axis = int(np.abs(towards).argmax())
+        self._sign = 1.0 if towards[self._axis] > 0 else -1.0
+        self._mirror = towards.copy()
+        self._mirror[self._axis] += self._sign
+        along = gaps @ towards
+        columns = self._mirrored(gaps)
+        columns[:, self._axis] = self._length + along * (self._size / self._length)
+        return np.column_stack([columns, -along / self._length])
 
-    def _turned(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows turned so that the mean of (x, 1) comes to lie along the last axis."""
-        along = rows @ self._mirror / self._mirror[-1]
-        turned = rows - along[:, None] * self._mirror
-        turned[:, -1] *= -1.0
-        return turned
+    def _mirrored(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows mirrored so that the mean of x comes to lie along an axis, or back."""
+        along = rows @ self._mirror / np.abs(self._mirror[self._axis])
+        return np.asarray(rows - along[:, None] * self._mirror)
 
     def _weights(self, solutions: np.ndarray) -> np.ndarray:
         if not self._turns:
             return solutions
-        at_mean = solutions[:, -1] * self._length
-        back = solutions.copy()
-        back[:, -1] *= -1.0
-        weights = back - (back @ self._mirror / self._mirror[-1])[:, None] * self._mirror
-        weights[:, -1] = at_mean
-        return weights
+        at_mean, left = solutions[:, self._axis].copy(), solutions[:, -1]
+        back = solutions[:, :-1].copy()
+        back[:, self._axis] = at_mean * (self._size / self._length) - left / self._length
+        back[:, self._axis] *= -self._sign
+        return np.column_stack([self._mirrored(back), at_mean * self._length])
 
-    def _floored(self, penalty: np.ndarray, filled: np.ndarray) -> np.ndarray:
-        raised = filled & (self._turns | (np.arange(len(penalty)) < len(penalty) - 1))
-        largest = penalty[raised].max(initial=0.0)
-        if 0.0 < largest < LEAST_PENALTY:
-            penalty[raised] *= LEAST_PENALTY / largest
-        return penalty
+    def _minimise(
+        self, design: np.ndarray, sign: np.ndarray, weight: np.ndarray, root: np.ndarray
+    ) -> np.ndarray:
+        return minimise(sign[:, None] * design, weight, root, self.C)
 
     def _penalty(self, features: int) -> np.ndarray:
         return np.ones(features + 1)
-
-    def _loss(self, margin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        short = np.maximum(1 - margin, 0)
-        return (
-            self.C * np.square(short),
-            -2 * self.C * short,
-            np.where(short > 0, 2.0 * self.C, 0.0),
-        )

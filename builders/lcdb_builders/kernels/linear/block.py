@@ -20,6 +20,7 @@ from lcdb_builders.kernels.linear.logistic import TOLERANCE
 from lcdb_builders.kernels.linear.models import (
     LREG,
     LSVC,
+    STEEP,
     decide_all,
     decide_own,
     fit,
@@ -38,7 +39,7 @@ from lcdb_builders.kernels.scores.one_vs_rest import (
     score_own_sets,
 )
 
-__all__ = ["LREG", "LSVC", "linear_block"]
+__all__ = ["LREG", "LSVC", "STEEP", "linear_block"]
 
 
 @kernel(glue=True)
@@ -129,7 +130,7 @@ def linear_block(kind, task, columns, unit, unit_root, price, out, decisions):
     Parameters
     ----------
     kind
-        `LREG` or `LSVC`.
+        `LREG`, `LSVC` or `STEEP`.
     task
         A `Task`, with scaled features.
     columns

@@ -15,16 +15,21 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["far", "hinge_root", "logistic_root", "penalty_of", "rotated", "scaled"]
+__all__ = [
+    "as_they_are",
+    "far",
+    "hinge_root",
+    "logistic_root",
+    "penalty_of",
+    "rotated",
+    "scaled",
+    "turned",
+]
 
 # From so many standard deviations on, features are far from 0.
 FAR = 1e3
 # A share of features that is rounding.
 ALIGNED = 1e-13
-# Where the roots of all penalties, of features of size 1, are below this, they are raised together
-# until the largest is as large. Without any penalty there is a shortest solution among those that
-# rows allow; penalties so small lead to it, and smaller ones are lost among rounding errors.
-LEAST_ROOT = 1e-7
 # What stands for "no intercept beside the rotated features": 1 over the square of it is its share.
 HELD = 1e15
 
@@ -75,20 +80,6 @@ def logistic_root(scale: np.ndarray, ridge: float) -> np.ndarray:
     return np.diag(np.append(np.sqrt(ridge) / scale, 0.0))
 
 
-def _raised(root: np.ndarray, varies: np.ndarray) -> np.ndarray:
-    """Return roots of penalties, multiplied together where all those of columns that vary are tiny.
-
-    Examples
-    --------
-    >>> _raised(np.array([1e-20, 2e-20, 1.0]), np.array([True, True, False])).tolist()
-    [5e-08, 1e-07, 1.0]
-    """
-    largest = root[varies].max(initial=0.0)
-    if largest == 0.0 or largest >= LEAST_ROOT:
-        return root
-    return np.where(varies, root * (LEAST_ROOT / largest), root)
-
-
 def hinge_root(Z: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Return the square root R of ``|w|² + b²``, where b is the intercept of unscaled features.
 
@@ -97,10 +88,28 @@ def hinge_root(Z: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray
     >>> hinge_root(*scaled(np.array([[2.0], [6.0]]))).tolist()
     [[0.5, 0.0], [-2.0, 1.0]]
     """
-    varies = np.ptp(Z, axis=0) > 0
-    root = np.diag(np.append(_raised(1 / scale, varies), 1.0))
+    root = np.diag(np.append(1 / scale, 1.0))
     root[-1, :-1] = -mean / scale
     return root
+
+
+def as_they_are(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``(x, 1)``, columns divided by powers of two, as features, and the penalty's root.
+
+    No digit changes. The intercept is one of the features; that of the solver is held at 0.
+
+    Examples
+    --------
+    >>> features, root = as_they_are(np.array([[3e8], [1e8]]))
+    >>> features.round(3).tolist()
+    [[0.559, 1.0], [0.186, 1.0]]
+    >>> (1 / root.diagonal()).tolist()
+    [536870912.0, 1.0, 1e-15]
+    """
+    power = _exponents(X)
+    features = np.hstack([np.ldexp(X, -power), np.ones((len(X), 1))])
+    root = np.diag(np.concatenate([np.ldexp(1.0, -power), [1.0, HELD]]))
+    return np.ascontiguousarray(features), root
 
 
 def far(mean: np.ndarray, scale: np.ndarray) -> bool:
@@ -143,10 +152,46 @@ def rotated(Z: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> tuple[np.ndar
     features = np.hstack(
         [turned[:, :-1] * unit / size[:-1], 1.0 - turned[:, -1:] * (unit / length)]
     )
-    varies = np.ptp(features, axis=0) > 0
-    varies[-1] = True
-    root = np.diag(np.append(_raised(1 / size, varies), HELD))
+    root = np.diag(np.append(1 / size, HELD))
     return np.ascontiguousarray(features), root
+
+
+def turned(X: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `rotated` does, by two rotations that keep all digits of small features.
+
+    The first takes the mean of x, where it is largest, to an axis; the other takes the mean of
+    (x, 1) there, in the plane of both axes. Columns with nothing of the mean are as exact as their
+    features, and the second axis has what is left of the 1.
+
+    Examples
+    --------
+    >>> X = np.array([[1e12 - 1e4, 3.0], [1e12 + 1e4, 5.0]])
+    >>> features, root = turned(X, X.mean(axis=0))
+    >>> features.round(3).tolist()
+    [[1.0, -1.0, 1.0], [1.0, 1.0, -1.0]]
+    >>> [f"{size:.3g}" for size in 1 / root.diagonal()]
+    ['1e+12', '1', '1e-08', '1e-15']
+    """
+    unit = float(np.abs(mean).max())
+    size = float(np.sqrt(np.square(mean / unit).sum()))
+    towards = mean / unit / size
+    k = int(np.abs(towards).argmax())
+    sign = 1.0 if towards[k] > 0 else -1.0
+    mirror = towards.copy()
+    mirror[k] += sign
+    gaps = (X - mean) / unit  # exact where features are far from 0
+    along = gaps @ towards
+    columns = gaps - np.outer(gaps @ mirror / (1 + abs(towards[k])), mirror)
+    length = float(np.hypot(unit * size, 1.0))
+    columns[:, k] = 1 + along * (unit / length) * (unit * size / length)
+    left = np.where(along == 0, 0.0, -along)
+    others = np.arange(X.shape[1]) != k
+    sizes = np.append(_size(columns), _size(left[:, None]))
+    features = np.column_stack([columns, left]) / np.where(np.append(others, True), sizes, 1.0)
+    sizes[:-1][others] *= unit
+    sizes[k] = length
+    sizes[-1] *= unit / length
+    return np.ascontiguousarray(features), np.diag(np.append(1 / sizes, HELD))
 
 
 def _size(columns: np.ndarray) -> np.ndarray:

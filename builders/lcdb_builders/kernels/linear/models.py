@@ -16,11 +16,13 @@ from lcdb_builders.kernels.linear.hinge import carried, finite_newton, forget
 from lcdb_builders.kernels.linear.logistic import TOLERANCE, damped_newton
 from lcdb_builders.kernels.linear.newton import Problem, scratch
 from lcdb_builders.kernels.linear.qr_fallback import HINGE, LOGISTIC, orthogonal_newton
+from lcdb_builders.kernels.linear.steep_hinge import steep_newton
 from lcdb_builders.kernels.scores.losses import pad
 
 __all__ = [
     "LREG",
     "LSVC",
+    "STEEP",
     "Models",
     "decide",
     "decide_all",
@@ -32,7 +34,8 @@ __all__ = [
     "take_rows",
 ]
 
-LREG, LSVC = 0, 1
+#: `STEEP` is LSVC where its penalty is lost beside its loss.
+LREG, LSVC, STEEP = 0, 1, 2
 
 #: Models and the training rows in hand. `theta` (K, p), coefficients and intercept; `unit` (p, p)
 #: penalty of size 1 and its root `unit_root`; `price` (1,), of LREG's penalty or of LSVC's loss;
@@ -119,7 +122,7 @@ def fit(kind, tolerance, models, c, n):
     Parameters
     ----------
     kind
-        `LREG` or `LSVC`.
+        `LREG`, `LSVC` or `STEEP`, which starts from 0.
     tolerance
         Of LREG, see `damped_newton`; LSVC's last digits are worked out at `TOLERANCE` alone.
     models
@@ -132,6 +135,11 @@ def fit(kind, tolerance, models, c, n):
     """
     theta = models.theta[c]
     problem = problem_of(models, c, n)
+    if kind == STEEP:
+        if not steep_newton(problem, theta):
+            theta[:] = np.nan
+            models.count[3] += 1
+        return
     if kind == LREG:
         found = damped_newton(problem, tolerance, theta, models.scratch, models.count)
     else:

@@ -14,7 +14,7 @@ from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.linear.logistic import DECREASE, LEAST_LENGTH, NEAR, STEPS, TOLERANCE
 from lcdb_builders.kernels.linear.newton import add_products, linear_scores, logistic_pass
 
-__all__ = ["HINGE", "LOGISTIC", "orthogonal_newton"]
+__all__ = ["HINGE", "LOGISTIC", "factor", "newton_step", "orthogonal_newton"]
 
 LOGISTIC, HINGE = 0, 1
 # Objectives closer than this may be the same.
@@ -24,7 +24,7 @@ LEAST_REST = 1e-14
 
 
 @kernel(reorder=True)
-def _triangle(AT, scale):
+def factor(AT, scale):
     """Reflect columns, which stand in the rows of AT, to a triangle; ``AT[j, i]`` for i <= j.
 
     They are divided by their lengths first, kept in `scale`.
@@ -59,7 +59,7 @@ def _triangle(AT, scale):
 
 
 @kernel
-def _solve(AT, scale, gradient, step):
+def newton_step(AT, scale, gradient, step):
     """Fill the Newton step from the triangle; return its squared decrement, NaN if singular."""
     p = len(gradient)
     squared = 0.0
@@ -157,8 +157,8 @@ def orthogonal_newton(kind, problem, theta):
     objective = _objective(kind, problem, theta, z, slope, curve, gradient)
     for _ in range(STEPS):
         _stack(problem, curve, AT)
-        _triangle(AT, scale)
-        squared = _solve(AT, scale, gradient, step)
+        factor(AT, scale)
+        squared = newton_step(AT, scale, gradient, step)
         if not squared < np.inf:
             return False
         start[:] = theta

@@ -193,7 +193,7 @@ def linear_tuned(kind, task, columns, unit, root, tuning, held, tuned):
     Parameters
     ----------
     kind
-        `LREG` or `LSVC` of `lcdb_builders.kernels.linear.block`.
+        `LREG`, `LSVC` or `STEEP` of `lcdb_builders.kernels.linear.block`.
     task, columns
         Cells and where they are scored, with scaled features.
     unit
