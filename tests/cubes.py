@@ -10,7 +10,7 @@ import numpy as np
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Block, Unit, canonical_json
 from lcdb_builders.storage.contents import Contents
-from lcdb_builders.storage.cube import CubeWriter, slice_digest, unit_digest, unit_variables
+from lcdb_builders.storage.cube import CubeWriter, slice_digest, unit_digest
 
 from lcdb.schema import METRICS
 
@@ -130,7 +130,7 @@ def write_cube(
         for unit in contents.units:
             if unit in scores:
                 found = {}
-                for variable in unit_variables(unit):
+                for variable in unit.variables:
                     values = scores[unit][variable.name]
                     writer.put(unit, variable, values)
                     found[variable.name] = slice_digest(unit, variable, values)

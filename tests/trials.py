@@ -11,7 +11,7 @@ from lcdb_builders.domain.part import Part
 from lcdb_builders.domain.unit import canonical_json
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal, Lengths
-from lcdb_builders.storage.pack import Packed, pack
+from lcdb_builders.storage.pack import Cube, pack
 from lcdb_builders.storage.parts import Target
 
 __all__ = ["EPISODES", "build", "compute", "toy_parts", "toy_trials"]
@@ -69,7 +69,7 @@ def compute(root: Path, parts: Iterable[Part], length: int = 4, order: int = 0) 
     return sum(block.cells for _, block in blocks)
 
 
-def build(root: Path, parts: Iterable[Part], **options: int) -> tuple[Packed, int]:
+def build(root: Path, parts: Iterable[Part], **options: int) -> tuple[Cube, int]:
     """Compute what is missing and pack it."""
     parts = list(parts)
     computed = compute(root, parts, **options)

@@ -20,7 +20,6 @@ from lcdb_builders.storage.cube import (
     read_values,
     slice_digest,
     unit_digest,
-    unit_variables,
 )
 
 from lcdb.errors import PlanError
@@ -90,7 +89,7 @@ def test_values_are_where_the_labels_say(cube, engine):
     with xr.open_dataset(cube, engine=engine) as ds:
         for unit in grid():
             expected = toy_scores(unit, unit.sizes, range(R))
-            for variable in unit_variables(unit):
+            for variable in unit.variables:
                 labels = {d: getattr(unit, d) for d in variable.dims[:-2]}
                 found = ds[variable.name].sel(labels).sel(n=list(unit.sizes)).values
                 if unit.learner == "MLP":
@@ -153,7 +152,7 @@ def test_contents_come_back_from_the_cube_alone(cube):
         built = [u for u in contents.units if u.learner != "MLP"]
         digests = read_digests(raw, contents, contents.units)
         for unit in built:
-            values = {v: read_values(raw, contents, unit, v) for v in unit_variables(unit)}
+            values = {v: read_values(raw, contents, unit, v) for v in unit.variables}
             expected = toy_scores(unit, unit.sizes, range(R))
             found = {v.name: slice_digest(unit, v, values[v]) for v in values}
             assert digests[unit] == unit_digest(found)

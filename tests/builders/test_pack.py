@@ -16,7 +16,7 @@ from cubes import block_scores, toy_scores, toy_snapshot, toy_units, write_cube
 from e2e.chaos.fork import Forked, outcome
 from e2e.chaos.memory import in_memory
 from lcdb_builders.domain.unit import DRAWS, Block
-from lcdb_builders.storage.cube import read_contents, read_values, unit_variables
+from lcdb_builders.storage.cube import read_contents, read_values
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal, Lengths
 from lcdb_builders.storage.manifest import Manifest
@@ -148,7 +148,7 @@ def test_old_slices_stay_bit_for_bit(tmp_path):
         contents = read_contents(file)
         for unit in small:
             expected = toy_scores(unit, unit.sizes, range(6))
-            for variable in unit_variables(unit):
+            for variable in unit.variables:
                 found = read_values(file, contents, unit, variable)[:, :6]
                 assert found.tobytes() == expected[variable.name].tobytes()
 
@@ -170,8 +170,8 @@ def test_filtered_builds_in_any_order_end_in_one_cube(tmp_path):
             compute(root, [u for u in units if u.learner == learner], R)
             packed = pack(root, SNAPSHOT, units, R)
             built = learners[: learners.index(learner) + 1]
-            for unit, status in packed.statuses.items():
-                assert status == ("complete" if unit.learner in built else "not_built")
+            for kept in packed.slices:
+                assert kept.status == ("complete" if kept.unit.learner in built else "not_built")
         digests.add(packed.sha256)
     assert len(digests) == 1
 
@@ -197,7 +197,7 @@ def test_a_partial_unit_is_seen_and_its_blocks_stay(tmp_path):
     # What has failed is not asked for again, unless one says so.
     assert journal.missing(lame, R) == [] and len(journal.missing(slow, R)) == 8
     assert journal.retry(lame) == 1 and journal.missing(lame, R) == blocks[:1]
-    assert pack(tmp_path, SNAPSHOT, units, R).statuses[lame] == "partial"
+    assert pack(tmp_path, SNAPSHOT, units, R).statuses[lame.label] == "partial"
     journal.retry(slow)
     sha256, computed = build(tmp_path, units)
     assert computed == blocks[0].cells + cells([slow])

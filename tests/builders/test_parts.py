@@ -119,7 +119,10 @@ def test_an_unfinished_part_says_how_many_trials_there_are(tmp_path):
     parts = toy_parts("dse", WANTED)
     compute(tmp_path, [replace(parts[0], trials=5)])
     packed = pack(tmp_path, Target("dse"), parts, 11)
-    assert packed.statuses[parts[0]] == "partial" and packed.statuses[parts[1]] == "not_built"
+    assert (
+        packed.statuses[parts[0].label] == "partial"
+        and packed.statuses[parts[1].label] == "not_built"
+    )
     found = {part.part.labels: part for part in overview(tmp_path).parts}
     assert (found[parts[0].labels].status, found[parts[0].labels].trials) == ("partial", 5)
     with lcdb.open(tmp_path) as db:

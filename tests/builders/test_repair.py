@@ -403,7 +403,7 @@ def test_damage_of_partial_units_costs_what_was_there(root, tmp_path):
     block = journal.missing(bigger[-1], R)[0]
     half = type(block)(block.unit, block.sizes[:5], 1, 3)
     journal.publish(half, block_scores(half), environment())
-    assert pack(root, SNAPSHOT, bigger, R).statuses[block.unit] == "partial"
+    assert pack(root, SNAPSHOT, bigger, R).statuses[block.unit.label] == "partial"
     journal.path(half).unlink()
     forget_manifest(root)
     missing = Journal(root).missing(block.unit, R)

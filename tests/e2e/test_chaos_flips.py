@@ -19,7 +19,7 @@ from e2e.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, compute
 from lcdb_builders.domain import snapshot
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.storage.contents import Contents
-from lcdb_builders.storage.cube import read_values, unit_variables
+from lcdb_builders.storage.cube import read_values
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.manifest import cube_path
 from lcdb_builders.storage.pack import pack
@@ -97,7 +97,7 @@ def reads_right(path: Path, unit: Unit) -> bool:
     """Return whether plain h5py finds a unit's scores where they were put."""
     expected = toy_scores(unit, unit.sizes, range(REPETITIONS))
     with path.open("rb") as raw, h5py.File(raw) as file:
-        for variable in unit_variables(unit):
+        for variable in unit.variables:
             found = read_values(file, CONTENTS, unit, variable)
             if found.tobytes() != expected[variable.name].tobytes():
                 return False

@@ -8,14 +8,17 @@ Its trial t depends on the part's identity and on t, and never on how many trial
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
-from lcdb.schema import EXPERIMENTS, KEY_VERSION, Experiment
+import numpy as np
+
+from lcdb.schema import EXPERIMENTS, KEY_VERSION, Experiment, Variable
 from lcdb_builders.domain.unit import Block, Unit, digest
 
-__all__ = ["AnyUnit", "Part", "piece", "trial_block"]
+__all__ = ["AnyUnit", "Part", "trial_block"]
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,39 @@ class Part:
         """Name of the part's folder in the journal: readable, and different for another key."""
         return f"{self.label}-{self.key[:12]}"
 
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Sort key of the canonical order: that of labels, dim by dim."""
+        ranked = zip(self.experiment.dims, self.labels, strict=True)
+        return tuple(self.experiment.rank(dim, label) for dim, label in ranked)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables that hold the part's values, in the order in which they are written."""
+        return self.experiment.part_variables(self.labels)
+
+    def inner_shape(self, variable: Variable) -> tuple[int, ...]:
+        """Return the shape of one trial's values: its steps, or none for a number."""
+        return (self.length,) if self.experiment.inner in variable.dims else ()
+
+    def computed(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return which trials were computed: the first variable has no empty value where it was."""
+        first = self.variables[0]
+        there = values[first.name]
+        return ~np.isnan(there) if there.dtype.kind == "f" else there != first.empty
+
+    def unasked(self) -> Part:
+        """Return the part without what may be asked of it anew: how many trials."""
+        return self.with_trials(0)
+
+    def joined(self, other: Any) -> Part:
+        """Return the part that two stand for, of which a cube holds one: the most trials."""
+        return self.with_trials(max(self.trials, other.trials))
+
+    def with_trials(self, trials: int) -> Part:
+        """Return the part with another number of trials that are wanted."""
+        return replace(self, trials=trials)
+
     def at(self, dim: str) -> str:
         """Return the label along a dim."""
         return self.labels[self.experiment.dims.index(dim)]
@@ -118,15 +154,7 @@ class Part:
 AnyUnit = Unit | Part
 
 
-def piece(unit: AnyUnit, sizes: tuple[int, ...], first: int, stop: int) -> Block:
-    """Return a block of a unit or of a part.
-
-    What stores a block asks of it only what both have; what computes curves never sees a part.
-    """
-    return Block(cast(Unit, unit), sizes, first, stop)
-
-
-def trial_block(part: Part, first: int, stop: int) -> Block:
+def trial_block(part: Part, first: int, stop: int) -> Block[Part]:
     """Return the block of a run of trials.
 
     Examples
@@ -134,4 +162,4 @@ def trial_block(part: Part, first: int, stop: int) -> Block:
     >>> trial_block(Part("dse", ("LR", "moons", "random"), 7, "dse-1"), 0, 50).shape
     (1, 50)
     """
-    return piece(part, part.sizes, first, stop)
+    return Block(part, part.sizes, first, stop)

@@ -9,16 +9,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from lcdb.schema import KEY_VERSION
+import numpy as np
+
+from lcdb.schema import (
+    KEY_VERSION,
+    LEARNERS,
+    SAMPLINGS,
+    SPLITS,
+    TUNINGS,
+    VARIABLES,
+    Variable,
+)
 
 if TYPE_CHECKING:
     from lcdb_builders.domain.sampling import Draws
 
-__all__ = ["DRAWS", "Block", "Unit", "canonical_json", "digest"]
+__all__ = ["DRAWS", "Block", "Stored", "Unit", "canonical_json", "digest"]
 
 # Stands in the place of a learner for the unit that holds `n_test` and `n_classes_train`.
 DRAWS = "draws"
@@ -32,6 +43,69 @@ def canonical_json(value: Any) -> str:
 def digest(value: Any) -> str:
     """Return the SHA-256 of a value's canonical JSON."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+class Stored(Protocol):
+    """What journal, packing and repair ask of what they keep: a unit, or an experiment's part."""
+
+    @property
+    def dataset(self) -> str:
+        """Name of the cube."""
+
+    @property
+    def seed(self) -> int:
+        """The master seed."""
+
+    @property
+    def implementation(self) -> str:
+        """What computes it."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of its arrays; the columns are repetitions, or trials."""
+
+    @property
+    def is_draws(self) -> bool:
+        """Whether this is the unit of the draws themselves, which is no curve."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Everything that its numbers depend on, as a JSON-able dict."""
+
+    @property
+    def key(self) -> str:
+        """Digest of the identity."""
+
+    @property
+    def label(self) -> str:
+        """Readable name."""
+
+    @property
+    def folder(self) -> str:
+        """Name of its folder in the journal."""
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Sort key of the canonical order within a cube."""
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables that hold its values, in the order in which they are written."""
+
+    def inner_shape(self, variable: Variable) -> tuple[int, ...]:
+        """Return the shape of one cell's values."""
+
+    def computed(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return which cells were computed, as values alone tell: (sizes, repetitions)."""
+
+    def at(self, dim: str) -> str:
+        """Return the label along a dim."""
+
+    def wanted(self, repetitions: int) -> int:
+        """Return how many repetitions there must be for it to be complete."""
+
+    def where(self, block: Block) -> str:
+        """Return in words which cells a block of it holds."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +199,43 @@ class Unit:
         """Name of the unit's folder in the journal: readable, and different for another key."""
         return f"{self.label}-{self.key[:12]}"
 
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Sort key of the canonical order: draws, then learners as in a cube's labels."""
+        rank = LEARNERS.index(self.learner) if self.learner in LEARNERS else len(LEARNERS)
+        return (
+            -1 if self.is_draws else rank,
+            self.learner,
+            SAMPLINGS.index(self.sampling),
+            SPLITS.index(self.split),
+            TUNINGS.index(self.tuning),
+        )
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables that hold the unit's values, in the order in which they are written.
+
+        Examples
+        --------
+        >>> unit = Unit("61", "ab", 1, DRAWS, "", "{}", "1", "random", "fixed", "default", "", (1,))
+        >>> [variable.name for variable in unit.variables]
+        ['n_test', 'n_classes_train']
+        """
+        return tuple(
+            variable
+            for variable in VARIABLES.values()
+            if self.is_draws == ("learner" not in variable.dims)
+            and (self.tuning == "tuned" or not variable.name.startswith("choice_"))
+        )
+
+    def inner_shape(self, variable: Variable) -> tuple[int, ...]:
+        """Return the shape of one cell's values: they are numbers."""
+        return ()
+
+    def computed(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return which cells were computed: these variables are never -1 where they were."""
+        return values["n_test" if self.is_draws else "n_clipped"] >= 0
+
     def draws(self, rows: int) -> Draws:
         """Return the training and test sets of the unit, for a snapshot of so many rows."""
         # Only who draws waits for the compiler of the kernels to be imported.
@@ -150,14 +261,27 @@ class Unit:
         sizes = f"n {block.sizes[0]} to {block.sizes[-1]}"
         return f"{sizes}, repetitions {block.first} to {block.stop - 1}"
 
+    def unasked(self) -> Unit:
+        """Return the unit without what may be asked of it anew: nothing."""
+        return self
+
+    def joined(self, other: Any) -> Unit:
+        """Return the unit that two stand for, of which a cube holds one: the first."""
+        return self
+
     def with_split(self, split: str) -> Unit:
         """Return the unit that differs in the split alone."""
         return replace(self, split=split)
 
 
+Whole = TypeVar("Whole", bound=Stored)
+
+
 @dataclass(frozen=True)
-class Block:
+class Block(Generic[Whole]):
     """A run of sizes and of repetitions of one unit: what a worker computes in one piece.
+
+    Of a part of an experiment it is a run of trials.
 
     Examples
     --------
@@ -168,7 +292,7 @@ class Block:
     (range(0, 50), (3, 50))
     """
 
-    unit: Unit
+    unit: Whole
     sizes: tuple[int, ...]
     first: int
     stop: int
@@ -199,6 +323,6 @@ class Block:
         where = f"n{self.sizes[0]:05d}-{self.sizes[-1]:05d}.r{self.first:05d}-{self.stop:05d}"
         return f"{where}.{self.key[:12]}"
 
-    def with_split(self, split: str) -> Block:
+    def with_split(self: Block[Unit], split: str) -> Block[Unit]:
         """Return the block that differs in the split alone."""
         return replace(self, unit=self.unit.with_split(split))

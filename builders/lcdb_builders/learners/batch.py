@@ -11,6 +11,7 @@ import numpy as np
 
 from lcdb.errors import CellError
 from lcdb.schema import METRICS, SAMPLINGS
+from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.cell import ACCURACY, CELL, CLIPPED, MAXIMISED, WIDTH
@@ -58,7 +59,7 @@ _check_cell()
 
 def task_of(snapshot: Snapshot, block: Block, X: np.ndarray | None = None) -> Task:
     """Return the training sets of a block, as kernels draw them; `X` stands in for its features."""
-    draws = block.unit.draws(snapshot.rows)
+    draws: Draws = block.unit.draws(snapshot.rows)
     return Task(
         SAMPLINGS.index(block.unit.sampling),
         *draws.key,

@@ -40,7 +40,7 @@ BLOCK_SECONDS = 60.0
 MOST_BLOCKS = 50_000
 # Lengths of blocks in repetitions: round ones, so that a database grows along its old grid.
 ROUND = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
-# Packed bytes of a cell in all variables of its unit, measured on the demo cube (choices of tuned
+# Cube bytes of a cell in all variables of its unit, measured on the demo cube (choices of tuned
 # curves are small integers).
 BYTES_PER_CELL = {"default": 11.0, "tuned": 14.0, DRAWS: 0.3}
 

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from lcdb.errors import DamagedError
-from lcdb_builders.domain.part import AnyUnit, Part, piece
+from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.domain.scaling import load_for
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.experiments.protocol import trials_of
@@ -20,7 +20,7 @@ from lcdb_builders.reference.block import draws_block
 from lcdb_builders.run.code import code_digest
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import Scores, canonical_scores
-from lcdb_builders.storage.cube import read_values, unit_variables
+from lcdb_builders.storage.cube import read_values
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.layout import Coverage
 from lcdb_builders.storage.lease import locked
@@ -147,7 +147,7 @@ def _chosen(
 
 def _same(journal: Journal, unit: AnyUnit, n: int, repetition: int, *, allow_import: bool) -> bool:
     """Return whether a cell that is computed again has the bits that are stored."""
-    block = piece(unit, (n,), repetition, repetition + 1)
+    block = Block(unit, (n,), repetition, repetition + 1)
     now = canonical_scores(block, _computed(journal.root, unit, block, allow_import))
     stored = _stored(journal, block)
     return all(stored[name].tobytes() == array.tobytes() for name, array in now.items())
@@ -179,7 +179,7 @@ def _stored(journal: Journal, block: Block) -> Scores:
         raise DamagedError(msg)
     row, found = block.unit.sizes.index(n), {}
     with cube_path(journal.root, block.unit.dataset).open("rb") as raw, h5py.File(raw) as file:
-        for variable in unit_variables(block.unit):
+        for variable in block.unit.variables:
             values = read_values(file, entry.contents, block.unit, variable)
             found[variable.name] = np.ascontiguousarray(values[row, repetition][None, None])
     return found

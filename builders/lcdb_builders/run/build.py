@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import psutil
 
@@ -33,17 +33,18 @@ from lcdb_builders.run.ending import failed, look_for_values
 from lcdb_builders.run.engine import Engine, Settings, Tally
 from lcdb_builders.run.jobs import Costs, Job, order, overlap, pair
 from lcdb_builders.run.machine import usable_cpus
-from lcdb_builders.run.packing import Cube, Packer
+from lcdb_builders.run.packing import Packer
 from lcdb_builders.run.progress import Counted, Progress, choose
 from lcdb_builders.run.signals import Stop, stop_on_signals
 from lcdb_builders.run.timing import time_left
+from lcdb_builders.run.work import Work
 from lcdb_builders.storage.journal import Claims, Failure, Journal
-from lcdb_builders.storage.parts import Target
+from lcdb_builders.storage.pack import Cube
 from lcdb_builders.storage.presence import Presence
 from lcdb_builders.storage.process import this_process
 from lcdb_builders.storage.repair import stray_cubes
 
-__all__ = ["TIMEOUT", "Asked", "Builder", "Report", "build", "check_directory", "start"]
+__all__ = ["TIMEOUT", "Builder", "Report", "build", "check_directory", "start"]
 
 log = logging.getLogger("lcdb")
 
@@ -78,7 +79,7 @@ class Report:
 
 
 @dataclass
-class _Work:
+class _Asked:
     """What is asked for, after everything that can be checked beforehand was checked."""
 
     plan: Plan
@@ -92,49 +93,15 @@ class _Work:
     units: dict[str, list[Unit]] = field(default_factory=dict)
 
     @property
-    def repetitions(self) -> int:
-        """R of the plan."""
-        return self.plan.repetitions
-
-    def wanted(self, unit: AnyUnit) -> int:
-        """Return how many repetitions a unit is to have."""
-        return self.repetitions
-
-    @property
     def chosen(self) -> dict[str, list[Unit]]:
         """The units to build, by dataset: those of the filters, and the draws."""
-        return {cube: list(filter(self.part.has, found)) for cube, found in self.units.items()}
-
-
-class Asked(Protocol):
-    """What a `Builder` is asked for: the units of a plan, or the parts of an experiment."""
+        return {cube: list(filter(self.part.has, every)) for cube, every in self.units.items()}
 
     @property
-    def root(self) -> Path:
-        """The database directory."""
-
-    @property
-    def settings(self) -> Settings:
-        """How blocks are computed."""
-
-    @property
-    def snapshots(self) -> Mapping[str, Snapshot | Target]:
-        """What cubes are packed for, by name of the cube."""
-
-    @property
-    def units(self) -> Mapping[str, Sequence[AnyUnit]]:
-        """All that a cube is to hold, by its name."""
-
-    @property
-    def chosen(self) -> Mapping[str, Sequence[AnyUnit]]:
-        """What of it is to be built now."""
-
-    @property
-    def repetitions(self) -> int:
-        """R, or the most trials of a part."""
-
-    def wanted(self, unit: AnyUnit) -> int:
-        """Return how many repetitions, or trials, a unit is to have."""
+    def work(self) -> Work:
+        """The same for a `Builder`."""
+        repetitions = self.plan.repetitions
+        return Work(self.root, self.settings, repetitions, self.snapshots, self.units, self.chosen)
 
 
 def build(
@@ -218,25 +185,25 @@ def build(
     check_pool(workers, scheduler, slurm, certificates)
     plan = load_plan(plan)
     part = Piece.of(plan, datasets, learners, scalings, tunings)
-    work = _checked(plan, out, part, repetitions, timeout, allow_import)
+    asked = _checked(plan, out, part, repetitions, timeout, allow_import)
     told = choose(progress)
     with stop_on_signals() as stop:
-        _get_snapshots(work, offline)
+        _get_snapshots(asked, offline)
         if scheduler is None and slurm is None:
-            pairs = ((u, work.snapshots[id]) for id, found in work.chosen.items() for u in found)
+            pairs = ((u, asked.snapshots[id]) for id, found in asked.chosen.items() for u in found)
             check_memory(pairs, workers or usable_cpus(), psutil.virtual_memory().available)
         with stop.deferred():
-            journal = Journal(work.root)
-            every = [unit for found in work.units.values() for unit in found]
+            journal = Journal(asked.root)
+            every = [unit for found in asked.units.values() for unit in found]
             for name, curves in Counter(map(_learner_of, journal.outdated(every))).items():
                 told.tell(f"the source of {name} has changed: its {curves} curves are made anew")
             with journal.claim(every, {unit: code_digest(unit) for unit in every}) as claims:
-                for snapshot in work.unscaled.values():
-                    snapshots.save(snapshot, work.root / "snapshots")
-                for learner in work.learners.values():
-                    keep_files(learner, work.root)
-                jobs, costs = _prepare(work, journal, retry_failed, told, workers or usable_cpus())
-                builder = Builder(work, journal, costs, stop, told, claims)
+                for snapshot in asked.unscaled.values():
+                    snapshots.save(snapshot, asked.root / "snapshots")
+                for learner in asked.learners.values():
+                    keep_files(learner, asked.root)
+                jobs, costs = _prepare(asked, journal, retry_failed, told, workers or usable_cpus())
+                builder = Builder(asked.work, journal, costs, stop, told, claims)
                 with builder.packer:
                     if jobs:
                         if scheduler is None and slurm is None:
@@ -257,7 +224,7 @@ def _checked(
     repetitions: int | None,
     timeout: float | None,
     allow_import: bool,
-) -> _Work:
+) -> _Asked:
     """Return what is asked for, or raise before anything is written."""
     if repetitions is not None:
         plan = plan.with_repetitions(repetitions)
@@ -267,7 +234,7 @@ def _checked(
     table = plan_learners(plan, allow_import=allow_import)
     root = Path(out).expanduser().resolve()
     check_directory(root)
-    return _Work(plan, root, table, part, Settings(timeout, allow_import))
+    return _Asked(plan, root, table, part, Settings(timeout, allow_import))
 
 
 def check_directory(root: Path) -> None:
@@ -288,51 +255,52 @@ def check_directory(root: Path) -> None:
         log.warning("%s; builds leave it alone, and the database cannot be opened with it", wrong)
 
 
-def _get_snapshots(work: _Work, offline: bool) -> None:
+def _get_snapshots(asked: _Asked, offline: bool) -> None:
     """Get all datasets; none is written before it is known that the plan fits."""
-    root = work.root if (work.root / "snapshots").is_dir() else None
-    for spec in work.part.datasets:
-        source = spec.source(work.plan.folder)
-        work.unscaled[spec.id] = sources.obtain(source, root, offline=offline)
-        for subject in subjects(work.plan, work.unscaled[spec.id]):
+    root = asked.root if (asked.root / "snapshots").is_dir() else None
+    for spec in asked.part.datasets:
+        source = spec.source(asked.plan.folder)
+        asked.unscaled[spec.id] = sources.obtain(source, root, offline=offline)
+        for subject in subjects(asked.plan, asked.unscaled[spec.id]):
             assert isinstance(subject, Snapshot)
-            if subject.scaling in work.part.scalings:
-                work.snapshots[subject.id] = subject
-                work.units[subject.id] = units(work.plan, subject, work.learners)
+            if subject.scaling in asked.part.scalings:
+                asked.snapshots[subject.id] = subject
+                asked.units[subject.id] = units(asked.plan, subject, asked.learners)
 
 
 def _prepare(
-    work: _Work, journal: Journal, retry_failed: bool, told: Progress, workers: int
+    asked: _Asked, journal: Journal, retry_failed: bool, told: Progress, workers: int
 ) -> tuple[list[Job], Costs]:
     """Return what is missing in the order of work."""
     known: list[Subject | None] = [
-        work.unscaled.get(spec.id) or sources.expected().get(spec.id) for spec in work.plan.datasets
+        asked.unscaled.get(spec.id) or sources.expected().get(spec.id)
+        for spec in asked.plan.datasets
     ]
-    repetitions = work.plan.repetitions
+    repetitions = asked.plan.repetitions
     every = [
         (unit, subject)
         for dataset in known
         if dataset is not None
-        for subject in subjects(work.plan, dataset)
-        for unit in units(work.plan, subject, work.learners)
+        for subject in subjects(asked.plan, dataset)
+        for unit in units(asked.plan, subject, asked.learners)
     ]
     timings = time_left(
-        work.chosen, work.root, repetitions, work.settings, workers=workers, tell=told.tell
+        asked.chosen, asked.root, repetitions, asked.settings, workers=workers, tell=told.tell
     )
     factor = stretch(every, repetitions, timings)
     jobs = []
-    for dataset, chosen in work.chosen.items():
+    for dataset, chosen in asked.chosen.items():
         blocks = []
         for unit in chosen:
             if retry_failed:
                 journal.retry(unit)
             timing = timing_of(timings, unit)
             lengths = block_lengths(
-                unit, work.snapshots[dataset], factor, timing, work.settings.timeout
+                unit, asked.snapshots[dataset], factor, timing, asked.settings.timeout
             )
             blocks += journal.missing(unit, repetitions, lengths)
         jobs += pair(blocks)
-    costs = Costs(work.snapshots, timings)
+    costs = Costs(asked.snapshots, timings)
     return order(jobs, costs, start()), costs
 
 
@@ -346,7 +314,7 @@ class Builder:
 
     def __init__(
         self,
-        work: Asked,
+        work: Work,
         journal: Journal,
         costs: Callable[[Job], float],
         stop: Stop,
@@ -413,7 +381,7 @@ class Builder:
         blocks = []
         for unit in dict.fromkeys(block.unit for block in before):
             mine = [block for block in before if block.unit == unit]
-            missing = self.journal.missing(unit, self.work.wanted(unit))
+            missing = self.journal.missing(unit, unit.wanted(self.work.repetitions))
             blocks += [block for block in missing if any(overlap(block, b) for b in mine)]
         return order(pair(blocks), self.costs, start())
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from lcdb.errors import FailedBlocksError
-from lcdb_builders.run.packing import Cube
 from lcdb_builders.storage.journal import Failure
+from lcdb_builders.storage.pack import Cube
 
 __all__ = ["failed", "look_for_values"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from lcdb_builders.domain.part import AnyUnit
@@ -13,35 +12,10 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.run.engine import raise_outcome
 from lcdb_builders.run.supervise import Child, Outcome
 from lcdb_builders.storage.naming import describe
+from lcdb_builders.storage.pack import Cube
 from lcdb_builders.storage.parts import Target
 
-__all__ = ["Cube", "Packer"]
-
-
-@dataclass(frozen=True)
-class Cube:
-    """A cube after a build.
-
-    Parameters
-    ----------
-    dataset
-        Id.
-    path, sha256
-        The file and its digest.
-    written
-        Whether this build wrote it; False if it held everything already.
-    statuses
-        By label of the unit, such as ``61-LDC-random-fixed-default``.
-    notes
-        Damage that was found when it was packed, and what became of it.
-    """
-
-    dataset: str
-    path: Path
-    sha256: str
-    written: bool
-    statuses: dict[str, str]
-    notes: tuple[str, ...] = ()
+__all__ = ["Packer"]
 
 
 class Packer:
@@ -86,9 +60,7 @@ class Packer:
                 raise_outcome(packed.result(), f"packing {dataset}")
 
     def _cube(self, dataset: str, outcome: Outcome) -> Cube:
-        result = raise_outcome(outcome, f"packing {dataset}")
-        notes = tuple(result["notes"])
-        return Cube(**{**result, "path": Path(result["path"]), "notes": notes})
+        return Cube.from_json(raise_outcome(outcome, f"packing {dataset}"))
 
     def __enter__(self) -> Packer:
         return self

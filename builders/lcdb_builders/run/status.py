@@ -20,7 +20,7 @@ from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.layout import Coverage
 from lcdb_builders.storage.lease import STALE
 from lcdb_builders.storage.manifest import Entry, Manifest, Slice
-from lcdb_builders.storage.naming import described, unit_place
+from lcdb_builders.storage.naming import described
 from lcdb_builders.storage.presence import Sign, present
 from lcdb_builders.storage.process import is_dead
 from lcdb_builders.storage.records import read_record
@@ -177,7 +177,7 @@ def overview(root: str | os.PathLike[str]) -> Overview:
             parts.append(_part(journal, unit, packed))
         elif not unit.is_draws:
             curves.append(_curve(journal, unit, packed, blocks[unit], repetitions[unit.dataset]))
-    parts.sort(key=lambda found: (found.part.dataset, unit_place(found.part)))
+    parts.sort(key=lambda found: (found.part.dataset, found.part.place))
     return Overview(tuple(sorted(curves, key=_place)), tuple(parts), tuple(builders))
 
 
@@ -292,5 +292,5 @@ def _part(journal: Journal, part: Part, held: Slice | None) -> PartStatus:
 
 def _place(curve: Curve) -> tuple[Any, ...]:
     unit = curve.unit
-    rank, name, sampling, split, tuning = unit_place(unit)
+    rank, name, sampling, split, tuning = unit.place
     return (rank, name, *_id_order(unit.dataset), tuning, sampling, split)

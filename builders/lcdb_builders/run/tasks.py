@@ -11,7 +11,7 @@ from typing import Any
 from lcdb.errors import LCDBError, NotFoundError, StaleError
 from lcdb.naming import dataset_id
 from lcdb_builders.domain import snapshot as snapshots
-from lcdb_builders.domain.part import Part, piece
+from lcdb_builders.domain.part import Part
 from lcdb_builders.domain.scaling import scaled
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block, Unit
@@ -47,7 +47,7 @@ def block_from_json(content: Mapping[str, Any]) -> Block:
     unit = described(content["unit"])
     first, last = content["sizes"]
     sizes = tuple(n for n in unit.sizes if first <= n <= last)
-    return piece(unit, sizes, *content["repetitions"])
+    return Block(unit, sizes, *content["repetitions"])
 
 
 def _snapshot(root: str, unit: Unit) -> Snapshot:
@@ -146,15 +146,7 @@ def pack(
     every = [described(unit) for unit in units]
     first = every[0]
     subject = _snapshot(root, first) if isinstance(first, Unit) else Target(dataset)
-    packed = pack_cube(root, subject, every, repetitions)
-    return {
-        "dataset": dataset,
-        "path": str(packed.path),
-        "sha256": packed.sha256,
-        "written": packed.written,
-        "notes": list(packed.notes),
-        "statuses": {unit.label: status for unit, status in packed.statuses.items()},
-    }
+    return pack_cube(root, subject, every, repetitions).as_json()
 
 
 def compile_kinds(kinds: Sequence[Mapping[str, Any]]) -> None:

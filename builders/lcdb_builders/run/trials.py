@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable
 from pathlib import Path
 
 from lcdb.errors import PlanError
@@ -20,6 +18,7 @@ from lcdb_builders.run.engine import Settings
 from lcdb_builders.run.jobs import Job, order, pair
 from lcdb_builders.run.progress import Progress, choose
 from lcdb_builders.run.signals import stop_on_signals
+from lcdb_builders.run.work import Work
 from lcdb_builders.storage.journal import Journal, Lengths
 from lcdb_builders.storage.parts import Target
 
@@ -27,44 +26,6 @@ __all__ = ["block_length", "build_trials"]
 
 # A block aims at so many seconds; a part has some, so that workers share even a short one.
 _SECONDS, _BLOCKS = 30.0, 8
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """Parts of one experiment, as a `Builder` takes them."""
-
-    root: Path
-    settings: Settings
-    parts: tuple[Part, ...]
-
-    @property
-    def name(self) -> str:
-        """Name of the experiment."""
-        return self.parts[0].dataset
-
-    @cached_property
-    def snapshots(self) -> Mapping[str, Snapshot | Target]:
-        """What the cube is packed for."""
-        return {self.name: Target(self.name)}
-
-    @property
-    def units(self) -> Mapping[str, Sequence[AnyUnit]]:
-        """All parts."""
-        return {self.name: self.parts}
-
-    @property
-    def chosen(self) -> Mapping[str, Sequence[AnyUnit]]:
-        """All parts, too: a filter leaves the others out of the cube."""
-        return self.units
-
-    @property
-    def repetitions(self) -> int:
-        """The most trials of a part."""
-        return max(part.trials for part in self.parts)
-
-    def wanted(self, unit: AnyUnit) -> int:
-        """Return how many trials a part is to have."""
-        return unit.wanted(self.repetitions)
 
 
 def block_length(part: Part) -> int:
@@ -118,7 +79,10 @@ def build_trials(
     check_pool(workers, scheduler, slurm, certificates)
     root = Path(out).expanduser().resolve()
     check_directory(root)
-    asked = _Asked(root, Settings(timeout, allow_import=False), every)
+    name, most = every[0].dataset, max(part.trials for part in every)
+    units = {name: every}  # a filter leaves the other parts out of the cube
+    settings = Settings(timeout, allow_import=False)
+    work = Work(root, settings, most, {name: Target(name)}, units, units)
     told = choose(progress)
     journal = Journal(root)
     sources: dict[AnyUnit, str] = {part: code_digest(part) for part in every}
@@ -131,7 +95,7 @@ def build_trials(
                 journal.retry(part)
             blocks += journal.missing(part, part.trials, Lengths(1, block_length(part)))
         jobs = order(pair(blocks), _seconds, start())
-        builder = Builder(asked, journal, _seconds, stop, told, claims)
+        builder = Builder(work, journal, _seconds, stop, told, claims)
         with builder.packer:
             if jobs:
                 with open_pool(workers, scheduler, slurm, certificates) as pool:

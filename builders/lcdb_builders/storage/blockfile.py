@@ -21,7 +21,6 @@ import numpy as np
 from lcdb.errors import DamagedError, FormatVersionError, SchemaError
 from lcdb_builders.domain.lost import Lost, merge_lost
 from lcdb_builders.domain.unit import Block, canonical_json
-from lcdb_builders.storage.cube import computed, inner_shape, unit_variables
 from lcdb_builders.storage.environment import Environment, same_kind
 
 __all__ = [
@@ -55,7 +54,7 @@ def canonical_scores(block: Block, scores: Mapping[str, np.ndarray]) -> Scores:
     SchemaError
         An array is missing, is not of the block, or has another type or shape.
     """
-    variables = {variable.name: variable for variable in unit_variables(block.unit)}
+    variables = {variable.name: variable for variable in block.unit.variables}
     if set(scores) != set(variables):
         wrong = ", ".join(sorted(set(scores) ^ set(variables)))
         msg = f"{block.unit.label}: wrong or missing arrays ({wrong}); expected {list(variables)}"
@@ -63,7 +62,7 @@ def canonical_scores(block: Block, scores: Mapping[str, np.ndarray]) -> Scores:
     found: Scores = {}
     for name, variable in variables.items():
         array = np.asarray(scores[name])
-        shape = (*block.shape, *inner_shape(block.unit, variable))
+        shape = (*block.shape, *block.unit.inner_shape(variable))
         if array.dtype != np.dtype(variable.dtype) or array.shape != shape:
             msg = (
                 f"{block.unit.label}: {name} is {array.dtype} {array.shape}; "
@@ -76,7 +75,7 @@ def canonical_scores(block: Block, scores: Mapping[str, np.ndarray]) -> Scores:
         if array.dtype.kind == "f":
             array = np.where(np.isnan(array), array.dtype.type("nan"), array)
         found[name] = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    if not computed(block.unit, found).all():
+    if not block.unit.computed(found).all():
         msg = f"{block.unit.label}: {next(iter(found))} is missing in some cells; expected no gap"
         raise SchemaError(msg)
     return found

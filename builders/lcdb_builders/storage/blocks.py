@@ -10,14 +10,14 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from lcdb.errors import DamagedError, DeterminismError
-from lcdb_builders.domain.part import AnyUnit, Part, piece
+from lcdb_builders.domain.part import AnyUnit
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.storage import asides, disk
 from lcdb_builders.storage.blockfile import (
@@ -118,7 +118,7 @@ class Blocks:
                 unit = described(read_record(folder / LAYOUT_NAME)["unit"])
                 if unit.dataset == dataset and self.find(unit):
                     # How many trials were asked for once does not bind who asks now.
-                    found.append(replace(unit, trials=0) if isinstance(unit, Part) else unit)
+                    found.append(unit.unasked())
         return found
 
     def folders(self, dataset: str | None = None) -> list[Path]:
@@ -360,7 +360,7 @@ def block_of_name(unit: AnyUnit, name: str) -> Block | None:
     sizes = tuple(n for n in unit.sizes if first_n <= n <= last_n)
     if not sizes or first >= stop:
         return None
-    block = piece(unit, sizes, first, stop)
+    block = Block(unit, sizes, first, stop)
     return block if block.name == name else None
 
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from lcdb.schema import (
 from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Unit, canonical_json
-from lcdb_builders.storage.naming import describe, unit_of, unit_place
+from lcdb_builders.storage.naming import describe, unit_of
 from lcdb_builders.storage.parts import PartContents, Target
 
 __all__ = [
@@ -125,7 +125,7 @@ class Contents:
     @classmethod
     def make(cls, facts: Facts, units: Iterable[Unit], repetitions: int) -> Contents:
         """Return contents with the units in canonical order, after checking that they fit."""
-        ordered = tuple(sorted(units, key=unit_place))
+        ordered = tuple(sorted(units, key=lambda unit: unit.place))
         _check_units(ordered)
         # Cubes and manifests of version 1 say nothing of scaling.
         facts = dict(sorted({"scaling": ordered[0].scaling, **facts}.items()))
@@ -300,9 +300,11 @@ AnyContents = Contents | PartContents
 def contents_of(facts: Facts, units: Iterable[AnyUnit], repetitions: int) -> AnyContents:
     """Return the contents of a cube of units, or of parts of an experiment."""
     every = list(units)
-    if every and isinstance(every[0], Part):
-        return PartContents.make(facts, cast(list[Part], every), repetitions)
-    return Contents.make(facts, cast(list[Unit], every), repetitions)
+    parts = [unit for unit in every if isinstance(unit, Part)]
+    if parts:
+        return PartContents.make(facts, parts, repetitions)
+    curves = [unit for unit in every if isinstance(unit, Unit)]
+    return Contents.make(facts, curves, repetitions)
 
 
 def facts_of(subject: Snapshot | Target) -> Facts:
@@ -364,7 +366,7 @@ def _check_units(units: Sequence[Unit]) -> None:
     first = units[0]
     definitions: dict[tuple[str, str], Unit] = {}
     for unit, following in zip(units, (*units[1:], None), strict=True):
-        if following is not None and unit_place(unit) == unit_place(following):
+        if following is not None and unit.place == following.place:
             msg = f"{unit.label} is asked for twice; expected it once in a cube"
             raise PlanError(msg)
         for key in ("dataset", "dataset_sha256", "scaling", "seed"):

@@ -19,22 +19,19 @@ import h5netcdf
 import h5py
 import numpy as np
 
-from lcdb.schema import STATUSES, VARIABLES, Variable
-from lcdb_builders.domain.part import AnyUnit, Part
+from lcdb.schema import STATUSES, Variable
+from lcdb_builders.domain.part import AnyUnit
 from lcdb_builders.domain.unit import canonical_json
 from lcdb_builders.storage.contents import AnyContents, read_attributes
 
 __all__ = [
     "CubeWriter",
-    "computed",
-    "inner_shape",
     "read_contents",
     "read_digests",
     "read_values",
     "same_chunks",
     "slice_digest",
     "unit_digest",
-    "unit_variables",
 ]
 
 _FILTERS: dict[str, Any] = {
@@ -44,46 +41,6 @@ _FILTERS: dict[str, Any] = {
     "fletcher32": True,
 }
 _TEXT = h5py.string_dtype()
-
-
-def unit_variables(unit: AnyUnit) -> tuple[Variable, ...]:
-    """Return the variables that hold a unit's values, in the order in which they are written.
-
-    Examples
-    --------
-    >>> from lcdb_builders.domain.unit import DRAWS, Unit
-    >>> unit = Unit("61", "ab", 1, DRAWS, "", "{}", "1", "random", "fixed", "default", "", (1, 2))
-    >>> [variable.name for variable in unit_variables(unit)]
-    ['n_test', 'n_classes_train']
-    """
-    if isinstance(unit, Part):
-        return unit.experiment.part_variables(unit.labels)
-    draws = unit.is_draws
-    return tuple(
-        variable
-        for variable in VARIABLES.values()
-        if draws == ("learner" not in variable.dims)
-        and (unit.tuning == "tuned" or not variable.name.startswith("choice_"))
-    )
-
-
-def inner_shape(unit: AnyUnit, variable: Variable) -> tuple[int, ...]:
-    """Return the shape of one cell's values: none for a number, the steps of a trial for others."""
-    if isinstance(unit, Part) and unit.experiment.inner in variable.dims:
-        return (unit.length,)
-    return ()
-
-
-def computed(unit: AnyUnit, values: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return which cells of a unit were computed, as its values alone tell: (sizes, repetitions).
-
-    Some variable of every unit has no value that a computed cell may hold as well.
-    """
-    if isinstance(unit, Part):
-        first = unit_variables(unit)[0]
-        there = values[first.name]
-        return ~np.isnan(there) if there.dtype.kind == "f" else there != first.empty
-    return values["n_test" if unit.is_draws else "n_clipped"] >= 0
 
 
 def slice_digest(unit: AnyUnit, variable: Variable, values: np.ndarray) -> str:
@@ -123,7 +80,7 @@ def _slice(contents: AnyContents, unit: AnyUnit, variable: Variable) -> tuple[in
 class CubeWriter:
     """A cube in the making.
 
-    Slices must be given in the order of ``contents.units`` and of `unit_variables`: the order of
+    Slices must be given in the order of ``contents.units`` and of their `variables`: the order of
     writing decides the bytes.
 
     Parameters
@@ -145,7 +102,7 @@ class CubeWriter:
     ...             "", (1, 2, 3))
     >>> contents = Contents.of(snapshot, [unit], repetitions=4)
     >>> with CubeWriter(io.BytesIO(), contents) as writer:
-    ...     for variable in unit_variables(unit):
+    ...     for variable in unit.variables:
     ...         writer.put(unit, variable, np.ones((3, 4), variable.dtype))
     ...     writer.finish({}, {unit: "a digest"})
     """

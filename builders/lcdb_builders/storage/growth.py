@@ -9,8 +9,7 @@ from typing import Any
 from lcdb.errors import PlanError
 from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.domain.unit import Unit
-from lcdb_builders.storage.naming import describe, unit_place
-from lcdb_builders.storage.parts import with_most_trials
+from lcdb_builders.storage.naming import describe
 
 __all__ = ["contradiction", "groups", "merge_units", "one_source", "outdated"]
 
@@ -64,17 +63,15 @@ def merge_units(
     found: dict[tuple, AnyUnit] = {}
     for unit, where in built.items():
         standing.check(unit, where, planned=False)
-        found.setdefault(unit_place(unit), unit)
+        found.setdefault(unit.place, unit)
     for unit in wanted:
         if unit not in built:
             standing.check(unit, "the plan", planned=True)
-        other = found.setdefault(unit_place(unit), unit)
-        if isinstance(unit, Part) and isinstance(other, Part):
-            found[unit_place(unit)] = with_most_trials(other, unit)
+        found[unit.place] = found.get(unit.place, unit).joined(unit)
     for unit in known:
         if standing.clash(unit, planned=False) is None:
             standing.add(unit, "an earlier plan")
-            found.setdefault(unit_place(unit), unit)
+            found.setdefault(unit.place, unit)
     return [found[place] for place in sorted(found)]
 
 
@@ -91,10 +88,10 @@ def outdated(wanted: Iterable[AnyUnit], built: Iterable[AnyUnit]) -> list[AnyUni
     built = list(built)
     newest: dict[tuple, AnyUnit] = {}
     for unit in (*built, *wanted):
-        other = newest.setdefault(unit_place(unit), unit)
+        other = newest.setdefault(unit.place, unit)
         if _is_edited(other, unit):
-            newest[unit_place(unit)] = unit
-    return [unit for unit in built if _is_edited(unit, newest[unit_place(unit)])]
+            newest[unit.place] = unit
+    return [unit for unit in built if _is_edited(unit, newest[unit.place])]
 
 
 def _is_edited(old: AnyUnit, new: AnyUnit) -> bool:
@@ -203,7 +200,7 @@ class _Standing:
             self.add(unit, where)
             return
         key, mine, theirs, (other, there) = clash
-        of = "" if unit_place(other) == unit_place(unit) else f" of {other.label}"
+        of = "" if other.place == unit.place else f" of {other.label}"
         advice = (
             "build into another directory"
             if planned
@@ -222,7 +219,7 @@ def _groups(unit: AnyUnit, planned: bool) -> Iterator[tuple[tuple, tuple[str, ..
     What is built already may stand beside other sizes and implementations, as older versions let
     it; a plan may not.
     """
-    yield ("place", unit_place(unit)), tuple(_ATTRIBUTES)
+    yield ("place", unit.place), tuple(_ATTRIBUTES)
     yield ("cube",), _CUBE
     if isinstance(unit, Part):
         return

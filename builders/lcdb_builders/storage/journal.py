@@ -22,7 +22,7 @@ from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import Scores, agree, canonical_scores
 from lcdb_builders.storage.blocks import LEASE_SUFFIX, Blocks, Failure, Published, determinism_error
 from lcdb_builders.storage.claims import Claim, claimed, clear_claims, wait_for_claims
-from lcdb_builders.storage.cube import read_values, slice_digest, unit_variables
+from lcdb_builders.storage.cube import read_values, slice_digest
 from lcdb_builders.storage.environment import Environment
 from lcdb_builders.storage.growth import contradiction, merge_units, outdated
 from lcdb_builders.storage.layout import Coverage, Lengths
@@ -340,7 +340,7 @@ class Journal(Blocks):
         found: Scores = {}
         try:
             with cube_path(self.root, block.unit.dataset).open("rb") as raw, h5py.File(raw) as file:
-                for variable in unit_variables(block.unit):
+                for variable in block.unit.variables:
                     values = read_values(file, entry.contents, block.unit, variable)
                     if slice_digest(block.unit, variable, values) != held.digests[variable.name]:
                         return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lcdb_builders.domain.part import AnyUnit, piece
+from lcdb_builders.domain.part import AnyUnit
 from lcdb_builders.domain.unit import Block
 
 __all__ = ["Coverage", "Lengths", "Rectangle"]
@@ -117,7 +117,7 @@ class Coverage:
                 tile = ~self.there[top : top + lengths.sizes, left : left + lengths.repetitions]
                 for start, end, first, stop in _rectangles(tile):
                     sizes = self.unit.sizes[top + start : top + end]
-                    found.append(piece(self.unit, sizes, left + first, left + stop))
+                    found.append(Block(self.unit, sizes, left + first, left + stop))
         return found
 
 

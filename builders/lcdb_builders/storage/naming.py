@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lcdb.schema import LEARNERS, SAMPLINGS, SPLITS, TUNINGS
 from lcdb_builders.domain.part import AnyUnit, Part
-from lcdb_builders.domain.unit import DRAWS, Unit, canonical_json
-from lcdb_builders.storage.parts import describe_part, described_part, part_place
+from lcdb_builders.domain.unit import Unit, canonical_json
+from lcdb_builders.storage.parts import describe_part, described_part
 
-__all__ = ["describe", "described", "runs", "unit_of", "unit_place"]
+__all__ = ["describe", "described", "runs", "unit_of"]
 
 
 def runs(sizes: Sequence[int]) -> list[list[int]]:
@@ -34,20 +33,6 @@ def runs(sizes: Sequence[int]) -> list[list[int]]:
                 continue
         found.append([n, n, 1])
     return found
-
-
-def unit_place(unit: AnyUnit) -> tuple[Any, ...]:
-    """Return the sort key of the canonical order: draws, then learners as in a cube's labels."""
-    if isinstance(unit, Part):
-        return part_place(unit)
-    rank = LEARNERS.index(unit.learner) if unit.learner in LEARNERS else len(LEARNERS)
-    return (
-        -1 if unit.learner == DRAWS else rank,
-        unit.learner,
-        SAMPLINGS.index(unit.sampling),
-        SPLITS.index(unit.split),
-        TUNINGS.index(unit.tuning),
-    )
 
 
 def describe(unit: AnyUnit) -> dict[str, Any]:

@@ -9,10 +9,11 @@ removed, and only those of complete units. Dying in between costs at most the wo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -28,12 +29,10 @@ from lcdb_builders.storage.blocks import determinism_error
 from lcdb_builders.storage.contents import AnyContents, contents_of, facts_of
 from lcdb_builders.storage.cube import (
     CubeWriter,
-    inner_shape,
     read_values,
     same_chunks,
     slice_digest,
     unit_digest,
-    unit_variables,
 )
 from lcdb_builders.storage.disk import Temporary
 from lcdb_builders.storage.environment import Environment
@@ -55,40 +54,52 @@ from lcdb_builders.storage.manifest import (
 from lcdb_builders.storage.parts import Target
 from lcdb_builders.storage.restore import restore_locked, settle
 
-__all__ = ["Packed", "pack"]
+__all__ = ["Cube", "pack"]
 
 
 @dataclass(frozen=True)
-class Packed:
-    """The cube of a dataset after packing.
+class Cube:
+    """A cube after packing.
 
     Parameters
     ----------
+    dataset
+        Its name.
     path, sha256
         The file and its digest.
     written
         Whether it was written now; False if it held everything already.
-    slices
-        What it holds of every unit: status, reason, coverage.
+    statuses
+        By label of the unit, such as ``61-LDC-random-fixed-default``.
     notes
         Damage that was found on the way, and what became of it.
+    slices
+        What it holds of every unit: status, reason, coverage. Not told by the process that packs.
     """
 
+    dataset: str
     path: Path
     sha256: str
     written: bool
-    slices: tuple[Slice, ...]
+    statuses: dict[str, str]
     notes: tuple[str, ...] = ()
+    slices: tuple[Slice, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def complete(self) -> bool:
         """Whether every unit of the cube is complete."""
-        return all(s.status == "complete" for s in self.slices)
+        return all(status == "complete" for status in self.statuses.values())
 
-    @property
-    def statuses(self) -> dict[AnyUnit, str]:
-        """Status by unit."""
-        return {s.unit: s.status for s in self.slices}
+    def as_json(self) -> dict[str, Any]:
+        """Return what another process is told, as a JSON-able dict; `from_json` undoes it."""
+        told = {each.name: getattr(self, each.name) for each in fields(self)}
+        del told["slices"]
+        return told | {"path": str(self.path), "notes": list(self.notes)}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Cube:
+        """Return the cube that another process has told of."""
+        return cls(**{**told, "path": Path(told["path"]), "notes": tuple(told["notes"])})
 
 
 # Attempts to pack before what keeps on failing is told.
@@ -97,7 +108,7 @@ _ATTEMPTS = 10
 
 def pack(
     root: str | Path, snapshot: Snapshot | Target, units: Iterable[AnyUnit], repetitions: int
-) -> Packed:
+) -> Cube:
     """Write the union of a dataset's cube and its blocks as the new cube.
 
     Parameters
@@ -114,7 +125,7 @@ def pack(
 
     Returns
     -------
-    Packed
+    Cube
         The cube that is there now. Units with missing cells are ``partial``, or ``failed`` or
         ``timed_out`` where that was recorded; their blocks stay in the journal. Units of which
         every cell was computed, but some without a value, are ``partial``, without any ``failed``.
@@ -171,7 +182,7 @@ class _Packing:
         }
         self.slices = [self._slice(unit) for unit in self.contents.units]
 
-    def run(self, lease: Lease) -> Packed:
+    def run(self, lease: Lease) -> Cube:
         """Write and publish the cube if it is not there already; clean up behind it."""
         path = cube_path(self.root, self.snapshot.id)
         written = not self._unchanged()
@@ -186,7 +197,15 @@ class _Packing:
         for s in self.slices:
             if s.is_whole(self.contents.repetitions):
                 self.journal.clear(s.unit, self.blocks[s.unit], self.contents.repetitions)
-        return Packed(path, sha256, written, tuple(self.slices), tuple(self.journal.notes))
+        return Cube(
+            dataset=self.snapshot.id,
+            path=path,
+            sha256=sha256,
+            written=written,
+            statuses={s.unit.label: s.status for s in self.slices},
+            notes=tuple(self.journal.notes),
+            slices=tuple(self.slices),
+        )
 
     def _index(self, path: Path, sha256: str) -> None:
         """Write the indexes unless they tell of this very cube; who packed it may have died."""
@@ -203,7 +222,7 @@ class _Packing:
         for unit in merged:
             if isinstance(unit, Part) and not unit.trials:  # nobody asks for it: what there is
                 stops = (block.stop for block in self.journal.find(unit))
-                unit = replace(unit, trials=max(stops, default=0))
+                unit = unit.with_trials(max(stops, default=0))
             units.append(unit)
         most = max((unit.trials for unit in units if isinstance(unit, Part)), default=repetitions)
         return contents_of(facts_of(self.snapshot), units, max(most, repetitions))
@@ -317,13 +336,13 @@ class _Packing:
         if not s.coverage:
             return s
         if old is not None and self.old is not None and self._copied(s.unit):
-            for variable in unit_variables(s.unit):
+            for variable in s.unit.variables:
                 writer.copy(s.unit, variable, old, self.old.contents)
                 cube.check()
             return s
         values, computed_on, source = self._values(s.unit, old)
         digests = {}
-        for variable in unit_variables(s.unit):
+        for variable in s.unit.variables:
             array = values.pop(variable.name)
             writer.put(s.unit, variable, array)
             cube.check()
@@ -339,14 +358,14 @@ class _Packing:
         """
         there = Coverage(unit, self.contents.repetitions)
         values = {
-            v.name: np.full((*there.there.shape, *inner_shape(unit, v)), v.empty, v.dtype)
-            for v in unit_variables(unit)
+            v.name: np.full((*there.there.shape, *unit.inner_shape(v)), v.empty, v.dtype)
+            for v in unit.variables
         }
         held = self._held(unit)
         sources = {held.source} if held is not None else set()
         computed_on = list(held.computed_on) if held is not None else []
         if held is not None and self.old is not None:
-            for v in unit_variables(unit):
+            for v in unit.variables:
                 part = read_values(old, self.old.contents, unit, v)
                 values[v.name][:, : self.old.repetitions] = part
             for rectangle in held.coverage:
@@ -424,7 +443,7 @@ class _Packing:
         One that was written is decoded; one that was copied is compared chunk by chunk with the
         old cube, whose digest was verified.
         """
-        for variable in unit_variables(s.unit):
+        for variable in s.unit.variables:
             if self._copied(s.unit) and old is not None and self.old is not None:
                 one, other = (file, self.contents), (old, self.old.contents)
                 same = same_chunks(one, other, s.unit, variable)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -27,8 +27,6 @@ __all__ = [
     "Target",
     "describe_part",
     "described_part",
-    "part_place",
-    "with_most_trials",
 ]
 
 # Values of a chunk: 1 MB of float32 where a trial has many steps.
@@ -92,13 +90,6 @@ def described_part(text: Mapping[str, Any]) -> Part:
     )
 
 
-def part_place(part: Part) -> tuple[Any, ...]:
-    """Return the sort key of the canonical order: that of labels, dim by dim."""
-    experiment = part.experiment
-    ranked = zip(experiment.dims, part.labels, strict=True)
-    return tuple(experiment.rank(dim, label) for dim, label in ranked)
-
-
 @dataclass(frozen=True)
 class PartContents:
     """What an experiment's cube holds besides values.
@@ -135,7 +126,7 @@ class PartContents:
         cls, facts: Mapping[str, str | int], units: Iterable[Part], repetitions: int
     ) -> PartContents:
         """Return contents with the parts in canonical order, after checking that they fit."""
-        ordered = tuple(sorted(units, key=part_place))
+        ordered = tuple(sorted(units, key=lambda part: part.place))
         _check_parts(ordered)
         return cls(dict(facts), ordered, repetitions, tuple(part.trials for part in ordered))
 
@@ -219,8 +210,8 @@ class PartContents:
 
     def gather(self, part: AnyUnit, variable: Variable, whole: np.ndarray) -> np.ndarray:
         """Return what `spread` was given."""
-        assert isinstance(part, Part)
-        return whole[None] if whole.ndim == 1 else whole[None, :, : part.length]
+        steps = part.inner_shape(variable)
+        return whole[None, :, : steps[0]] if steps else whole[None]
 
     # -- tables --------------------------------------------------------------------------------
 
@@ -302,11 +293,6 @@ _OWN_ATTRIBUTES = (
 )
 
 
-def with_most_trials(part: Part, other: Part) -> Part:
-    """Return a part that wants as many trials as the one of two equal parts that wants more."""
-    return replace(part, trials=max(part.trials, other.trials))
-
-
 def _check_parts(parts: Sequence[Part]) -> None:
     """Raise where parts cannot stand in one cube."""
     if not parts:
@@ -314,7 +300,7 @@ def _check_parts(parts: Sequence[Part]) -> None:
         raise PlanError(msg)
     first = parts[0]
     for part, following in zip(parts, (*parts[1:], None), strict=True):
-        if following is not None and part_place(part) == part_place(following):
+        if following is not None and part.place == following.place:
             msg = f"{part.label} is asked for twice; expected it once in a cube"
             raise PlanError(msg)
         for key in ("dataset", "seed"):

@@ -23,18 +23,17 @@ import numpy as np
 from lcdb.errors import DamagedError, DeterminismError, FormatVersionError, StorageError
 from lcdb.regular import check_regular
 from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, VARIABLES
-from lcdb_builders.domain.part import AnyUnit, piece
+from lcdb_builders.domain.part import AnyUnit
+from lcdb_builders.domain.unit import Block
 from lcdb_builders.processes import child_environment, python
 from lcdb_builders.storage.blocks import Blocks
 from lcdb_builders.storage.contents import AnyContents
 from lcdb_builders.storage.cube import (
-    computed,
     read_contents,
     read_digests,
     read_values,
     slice_digest,
     unit_digest,
-    unit_variables,
 )
 from lcdb_builders.storage.environment import Environment
 from lcdb_builders.storage.layout import Coverage, Lengths
@@ -307,7 +306,7 @@ def _members(contents: AnyContents) -> set[str]:
 def _recover(blocks: Blocks, file: h5py.File, view: _View, unit: AnyUnit, keep: bool) -> bool:
     """Publish a unit if its slice is what a view says; return whether it is."""
     try:
-        values = {v: read_values(file, view.contents, unit, v) for v in unit_variables(unit)}
+        values = {v: read_values(file, view.contents, unit, v) for v in unit.variables}
         digests = {v.name: slice_digest(unit, v, values[v]) for v in values}
     except Exception as error:  # whatever HDF5 makes of flipped bits
         _check_memory(error, blocks.root / "cubes")
@@ -318,12 +317,12 @@ def _recover(blocks: Blocks, file: h5py.File, view: _View, unit: AnyUnit, keep: 
         scores = {v.name: array for v, array in values.items()}
         coverage = Coverage(unit, view.contents.repetitions, (view.coverage or {}).get(unit, ()))
         if view.coverage is None:
-            coverage.there[:] = computed(unit, scores)
+            coverage.there[:] = unit.computed(scores)
         blocks.lengths(unit, Lengths(*coverage.there.shape))
         for rectangle in coverage.rectangles():
             where = coverage.where(rectangle)
             sizes = unit.sizes[where[0]]
-            block = piece(unit, sizes, rectangle[2], rectangle[3])
+            block = Block(unit, sizes, rectangle[2], rectangle[3])
             there = {name: array[where] for name, array in scores.items()}
             computed_on = view.computed_on.get(unit, UNKNOWN)
             blocks.publish(block, there, computed_on, view.sources.get(unit, ""))
