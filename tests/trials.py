@@ -11,7 +11,8 @@ from lcdb_builders.domain.part import Part
 from lcdb_builders.domain.unit import canonical_json
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal, Lengths
-from lcdb_builders.storage.pack import Cube, pack
+from lcdb_builders.storage.pack import pack
+from lcdb_builders.storage.packed import Cube
 from lcdb_builders.storage.parts import Target
 
 __all__ = ["EPISODES", "build", "compute", "toy_parts", "toy_trials"]

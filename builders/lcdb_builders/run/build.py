@@ -39,7 +39,7 @@ from lcdb_builders.run.signals import Stop, stop_on_signals
 from lcdb_builders.run.timing import time_left
 from lcdb_builders.run.work import Work
 from lcdb_builders.storage.journal import Claims, Failure, Journal
-from lcdb_builders.storage.pack import Cube
+from lcdb_builders.storage.packed import Cube
 from lcdb_builders.storage.presence import Presence
 from lcdb_builders.storage.process import this_process
 from lcdb_builders.storage.repair import stray_cubes

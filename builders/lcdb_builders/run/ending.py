@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lcdb.errors import FailedBlocksError
 from lcdb_builders.storage.journal import Failure
-from lcdb_builders.storage.pack import Cube
+from lcdb_builders.storage.packed import Cube
 
 __all__ = ["failed", "look_for_values"]
 

@@ -12,7 +12,7 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.run.engine import raise_outcome
 from lcdb_builders.run.supervise import Child, Outcome
 from lcdb_builders.storage.naming import describe
-from lcdb_builders.storage.pack import Cube
+from lcdb_builders.storage.packed import Cube
 from lcdb_builders.storage.parts import Target
 
 __all__ = ["Packer"]

@@ -9,11 +9,10 @@ removed, and only those of complete units. Dying in between costs at most the wo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -51,55 +50,11 @@ from lcdb_builders.storage.manifest import (
     manifest_path,
     written_now,
 )
+from lcdb_builders.storage.packed import Cube
 from lcdb_builders.storage.parts import Target
 from lcdb_builders.storage.restore import restore_locked, settle
 
-__all__ = ["Cube", "pack"]
-
-
-@dataclass(frozen=True)
-class Cube:
-    """A cube after packing.
-
-    Parameters
-    ----------
-    dataset
-        Its name.
-    path, sha256
-        The file and its digest.
-    written
-        Whether it was written now; False if it held everything already.
-    statuses
-        By label of the unit, such as ``61-LDC-random-fixed-default``.
-    notes
-        Damage that was found on the way, and what became of it.
-    slices
-        What it holds of every unit: status, reason, coverage. Not told by the process that packs.
-    """
-
-    dataset: str
-    path: Path
-    sha256: str
-    written: bool
-    statuses: dict[str, str]
-    notes: tuple[str, ...] = ()
-    slices: tuple[Slice, ...] = field(default=(), compare=False, repr=False)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every unit of the cube is complete."""
-        return all(status == "complete" for status in self.statuses.values())
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what another process is told, as a JSON-able dict; `from_json` undoes it."""
-        told = {each.name: getattr(self, each.name) for each in fields(self)}
-        del told["slices"]
-        return told | {"path": str(self.path), "notes": list(self.notes)}
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Cube:
-        """Return the cube that another process has told of."""
-        return cls(**{**told, "path": Path(told["path"]), "notes": tuple(told["notes"])})
+__all__ = ["pack"]
 
 
 # Attempts to pack before what keeps on failing is told.
