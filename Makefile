@@ -5,7 +5,7 @@ DEMO ?= demo
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test test-full lint docs pictures clean
+.PHONY: help demo test test-full lint docs pictures explorer-pictures clean
 
 help:
 	@echo "make demo       install, build the whole iris cube (6.3 million fits) in $(DEMO)/, show it"
@@ -14,6 +14,7 @@ help:
 	@echo "make lint       formatting, lint and types alone"
 	@echo "make docs       the pages of docs/ and an API reference as a site in build/docs"
 	@echo "make pictures   docs/pictures, from the database that ships"
+	@echo "make explorer-pictures   those of the explorer, with the Chromium of this machine"
 	@echo "make clean      remove the virtual environment and caches (never a database)"
 
 # Two environments' worth of packages in one place: each stamp installs what its target needs.
@@ -59,6 +60,9 @@ docs: $(VENV)/.docs
 
 pictures: $(VENV)/.demo
 	$(BIN)/python docs/pictures.py docs/pictures
+
+explorer-pictures: $(VENV)/.dev
+	$(BIN)/python tests/explorer_pictures.py docs/pictures/explorer
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

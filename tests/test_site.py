@@ -49,7 +49,7 @@ def test_pictures_are_what_the_command_draws(tmp_path):
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert run.returncode == 0, run.stderr
     made = sorted(path.name for path in tmp_path.iterdir())
-    assert made == sorted(path.name for path in (DOCS / "pictures").iterdir())
+    assert made == sorted(path.name for path in (DOCS / "pictures").glob("*.*"))
     text = (DOCS / "index.md").read_text("utf-8")
     for name in made:
         assert f"pictures/{name}\n" in text

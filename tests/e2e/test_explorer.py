@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import zlib
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from math import isnan
 from pathlib import Path
@@ -16,8 +17,9 @@ import numpy as np
 import pytest
 from browser import Page, chromium
 from counts import counts
+from cubes import toy_units, write_cube
 from hosts import answer, serving
-from plausible import rename, snapshot_of, write_plausible
+from plausible import plausible_scores, rename, snapshot_of, write_plausible
 from scipy import stats as scipy_stats
 
 import lcdb
@@ -260,6 +262,30 @@ def test_what_the_page_computes_itself_is_what_scipy_and_zlib_do(shown):
     assert found["lattice"]["bars"] == [1, 2, 0, 0, 0, 0, 1]
     assert found["lattice"]["start"] == pytest.approx(0.05)
     assert found["wide"]["step"] == 11 and sum(found["wide"]["bars"]) == 3
+
+
+def test_ticks_say_where_they_are(shown):
+    rng = np.random.default_rng(5)
+    domains = [[float(a), float(a + b)] for a, b in 10.0 ** rng.uniform(-6, 2, (60, 2))]
+    domains += [[-0.075, 0.035], [0.0, 1.0], [-0.02, 1.02], [0.3, 1.01]]
+    sizes = [[1, 105], [2, 3480], [10, 437], [50, 60], [1, 2]]
+    found = shown.driver.execute_async_script(
+        """
+        const [even, log, done] = arguments;
+        import("./chart.js").then(({ scale }) => done([["linear", even], ["log", log]].map(
+          ([kind, list]) => list.map((one) =>
+            [5, 8, 16].map((count) => scale(kind, one, [0, 100]).ticks(count))))));
+        """,
+        domains, sizes,
+    )  # fmt: skip
+    for domain, by_count in zip(domains + sizes, found[0] + found[1], strict=True):
+        for ticks, count in zip(by_count, (5, 8, 16), strict=True):
+            values = np.array([tick["value"] for tick in ticks])
+            told = np.array([float(tick["text"].replace("−", "-")) for tick in ticks])
+            span = domain[1] - domain[0]
+            assert 1 <= len(ticks) <= 2 * count + 2, (domain, ticks)
+            assert np.allclose(told, values, rtol=0, atol=1e-9 * span + 1e-12), (domain, ticks)
+            assert (values >= domain[0] - 0.01 * span).all() and (np.diff(values) > 0).all()
 
 
 def test_bars_and_points_are_the_repetitions(shown):
@@ -579,26 +605,53 @@ def test_hostile_names_show_as_text(page, tmp_path, elsewhere):
 
 
 def test_a_summary_has_all_but_its_repetitions(page, tmp_path, elsewhere, capsys):
-    with lcdb.tutorial() as db:
-        list(summarize(db, tmp_path / "db", datasets=["iris"]))
-        whole = lcdb.analysis.summary(db.curve("iris", "LDC", split="varying", sampling="random"))
-    elsewhere(tmp_path / "db", "#learner=LDC&n=50&band=0.05")
-    at = whole.sel(n=50)
+    (tmp_path / "full" / "cubes").mkdir(parents=True)
+    path = tmp_path / "full" / "cubes" / "61.nc"
+    write_plausible(path, snapshot_of("61", "iris", 40), 60, learners=("NMC", "LDC", "QDC"))
+    with lcdb.open(tmp_path / "full") as db:
+        list(summarize(db, tmp_path / "db", sizes="10,20"))
+        whole = lcdb.analysis.summary(db.curve("iris", "LDC"))
+    elsewhere(tmp_path / "db", "#learner=LDC&n=20&band=0.05")
+    at = whole.sel(n=20)
     numbers = [float(at["mean"]), *(float(at["quantile"].sel(q=q)) for q in (0.5, 0.05, 0.95))]
     assert page.rows()["LDC"][1:5] == [rounded(x) for x in numbers]
-    assert float(run_python(page)["mean"].sel(n=50, learner="LDC")) == numbers[0]
-    page.go("view=cell&one=LDC&n=50")
+    assert float(run_python(page)["mean"].sel(n=20, learner="LDC")) == numbers[0]
+    page.go("view=cell&one=LDC&n=20")
     assert "There is a summary" in page.text("#reading .why")
     assert page.rows()["Shapiro–Wilk W"][1] == rounded(float(at["shapiro_w"]))
     assert float(run_python(page)["shapiro_w"]) == float(at["shapiro_w"])
-    for view, column in (("ranks", None), ("normality", "shapiro_w")):
-        page.go(f"view={view}&n=50")
-        result = run_python(page)
-        if column is None:
-            told = [row[1] for row in page.rows().values()]
-            assert sorted(told) == sorted(f"{x:g}" for x in result.loc[50])
-        else:
-            assert page.rows()["LDC"][1] == rounded(float(result[column].sel(n=50, learner="LDC")))
+    page.go("view=normality&n=20")
+    told = float(run_python(page)["shapiro_w"].sel(n=20, learner="LDC"))
+    assert page.rows()["LDC"][1] == rounded(told)
+    page.go("view=ranks&n=20")
+    ranks = run_python(page).loc[20]
+    assert {name: row[1] for name, row in page.rows().items()} == {
+        name: f"{ranks[name]:g}" for name in ("NMC", "LDC", "QDC")
+    }
     page.go("view=pair")
     assert "take the repetitions" in page.text("#charts")
     assert page.complaints() == []
+
+
+def test_scalings_of_one_dataset_are_one_choice_more(page, tmp_path, elsewhere):
+    (tmp_path / "db" / "cubes").mkdir(parents=True)
+    for name, scaling in (("61", "none"), ("61-standard", "standard"), ("62", "none")):
+        path = tmp_path / "db" / "cubes" / f"{name}.nc"
+        plain = snapshot_of(name[:2], {"61": "iris", "62": "wine"}[name[:2]], 30)
+        snapshot = replace(plain, id=name, scaling=scaling)
+        units = [replace(unit, scaling=scaling) for unit in toy_units(snapshot)]
+        scores = plausible_scores(units, snapshot.rows, 20)
+        write_cube(path, snapshot, units, 20, scores)
+    elsewhere(tmp_path / "db", "#dataset=61", sizes="10,20")
+    options = "return [...document.querySelectorAll('#choose-dataset option')].map((o) => o.text)"
+    assert page.run(options) == ["iris (61)", "wine (62)"]
+    before = page.rows()
+    page.click("#choose-scaling-61-standard")
+    page.wait_for_text("#subtitle", "standardised features")
+    assert "dataset=61-standard" in page.run("return location.hash")
+    assert page.run(options) == ["iris (61)", "wine (62)"]
+    result = run_python(page).sel(n=20, learner="LDC")
+    assert page.rows()["LDC"][1] == rounded(float(result["mean"]))
+    page.go("dataset=62")
+    assert page.run("return document.querySelector('#choose-scaling-62')") is None
+    assert before and page.complaints() == []

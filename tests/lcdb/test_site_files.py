@@ -15,6 +15,7 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
+from plausible import snapshot_of, write_plausible
 
 import lcdb
 from lcdb.cli import main
@@ -152,12 +153,17 @@ def test_cubes_may_be_elsewhere(tmp_path):
     assert not (tmp_path / "site" / "cubes").exists()
 
 
-def test_a_summary_is_shown_as_well(site, tmp_path):
-    with lcdb.tutorial() as db:
-        list(summarize(db, tmp_path / "small", sizes="log:100", datasets=["iris"]))
+def test_a_summary_is_shown_as_well(tmp_path):
+    (tmp_path / "full" / "cubes").mkdir(parents=True)
+    path = tmp_path / "full" / "cubes" / "61.nc"
+    write_plausible(path, snapshot_of("61", "iris", 40), 60, splits=("fixed", "varying"))
+    site = tmp_path / "whole"
+    list(write_site(tmp_path / "full", site, sizes="10,20"))
+    with lcdb.open(tmp_path / "full") as db:
+        list(summarize(db, tmp_path / "small", sizes="10,20"))
     list(write_site(tmp_path / "small", tmp_path / "site"))
     (iris,) = described(tmp_path / "site")["datasets"]
-    (whole,) = (one for one in described(site)["datasets"] if one["name"] == "iris")
+    (whole,) = described(site)["datasets"]
     assert iris["summary"] and iris["cube"] is None and iris["sizes"] == whole["sizes"]
     assert not list((tmp_path / "site").rglob("*.pairs.bin"))
     assert (tmp_path / "site" / "summaries" / "61.nc").is_file()

@@ -16,7 +16,8 @@ function evenTicks(low, high, count) {
   const rough = (high - low) / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].find((one) => one * power >= rough * 0.999) * power;
-  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9) + (/^2\.?5/.test(step.toPrecision(2)) ? 1 : 0));
+  const half = step.toExponential(1).startsWith("2.5") ? 1 : 0; // 0.025 has a digit more than 0.02
+  const digits = Math.max(0, half - Math.floor(Math.log10(step) + 1e-9));
   const ticks = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) {
     ticks.push({ value: i * step, text: (i * step).toFixed(Math.min(digits, 12)).replace("-", "−") });
@@ -90,7 +91,7 @@ export class Plot {
     const { left, top, width, height, right, bottom } = this;
     const base = height - bottom;
     if (yTicks) {
-      for (const { value, text } of this.y.ticks(Math.max(2, Math.floor(this.inner.height / 44)))) {
+      for (const { value, text } of this.y.ticks(Math.max(2, Math.floor(this.inner.height / 38)))) {
         const y = this.y(value);
         this.back.append(svg("line", { x1: left, x2: width - right, y1: y, y2: y, class: "grid" }),
           svg("text", { x: left - 8, y: y + 4, class: "tick", "text-anchor": "end" }, text));

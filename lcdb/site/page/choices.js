@@ -96,7 +96,7 @@ export function choices(site, dataset, state, view, change) {
       type: "button", id: "choose-swap", class: "plain", onclick: () => change({ a: state.b, b: state.a }),
     }, "⇅ the other way round") : null,
     dataset.sizes.length ? size(dataset, state, change) : null,
-    uses("middle") ? few("middle", "By", [["mean", "mean"], ["median", "median"]], state.middle, change) : null,
+    uses("middle") ? few("middle", view.label === "Ranks" ? "Ranked by" : "Line", [["mean", "mean"], ["median", "median"]], state.middle, change) : null,
     uses("band") ? choice("band", "Band", [["none", "no band"], ...bandNames], state.band, change) : null,
     uses("test") && state.metric === "accuracy"
       ? few("test", "Test", [["shapiro", "Shapiro–Wilk"], ["lattice", "on the lattice"]], state.test, change) : null,

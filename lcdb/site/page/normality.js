@@ -7,7 +7,7 @@ import { ofNormality } from "./python.js";
 import { metricWord, samplingName, splitName, tuningName, datasetName, named } from "./words.js";
 
 const LEVEL = 0.05;
-const HEAD = 24;
+const HEAD = 30;
 const CLASSES = [
   ["keeps", "not rejected at 5 %"], ["rejects", "p < 5 %"], ["firmly", "p < 0.1 %"],
   ["far", "p < 10⁻¹⁰"], ["constant", "all values equal"], ["absent", "no values"],
@@ -47,7 +47,7 @@ export const normality = {
   },
 
   title: ({ state, isLattice }) => ({
-    title: `Is ${metricWord(state.metric)} normally distributed?`,
+    title: `Where is ${state.metric === "brier" ? "the " : ""}${metricWord(state.metric)} normally distributed?`,
     subtitle: [isLattice ? "Rounded normal on the lattice 1/test rows" : "Shapiro–Wilk", samplingName(state.sampling),
       splitName(state.split), tuningName(state.tuning)].map((one) => brief(one, 60)).join(" · "),
   }),
@@ -68,19 +68,20 @@ export const normality = {
     let last = null;
     plot.places = rows.map((row) => {
       if (row.dataset !== last) {
-        plot.back.append(svg("text", { x: 4, y: y + 15, class: "heading" }, datasetName(row.dataset)),
-          svg("text", { x: width - 6, y: y + 15, class: "tick", "text-anchor": "end" }, "rejected"));
+        plot.back.append(svg("text", { x: 4, y: y + 21, class: "heading" }, datasetName(row.dataset)),
+          svg("text", { x: width - 6, y: y + 21, class: "tick", "text-anchor": "end" }, "rejected"));
         y += HEAD;
       }
       last = row.dataset;
-      this.row(plot, row, y, high);
+      const [from, to] = this.row(plot, row, y, high);
       y += high;
-      return { row, top: y - high, height: high };
+      return { row, top: y - high, height: high, from, to };
     });
     plot.legend = CLASSES;
     return [plot];
   },
 
+  /** Draw a row; return where it begins and ends. */
   row(plot, row, y, height) {
     const { sizes } = row.dataset;
     const edge = (i) => {
@@ -100,6 +101,7 @@ export const normality = {
       }));
       start = i + 1;
     });
+    return [edge(0), edge(sizes.length)];
   },
 
   point({ dataset, state }, [plot]) {
@@ -107,7 +109,7 @@ export const normality = {
     const place = plot.places.find(({ row }) => row.dataset === dataset && row.learner === state.one);
     if (place) {
       plot.cursor.append(svg("rect", {
-        x: plot.left - 2, y: place.top, width: plot.inner.width + 4, height: place.height, class: "chosen",
+        x: place.from - 1, y: place.top, width: place.to - place.from + 2, height: place.height, class: "chosen",
       }));
     }
   },
