@@ -404,6 +404,23 @@ def test_pieces_are_every_cell_once():
     assert (seen == 1).all()
 
 
+@pytest.mark.parametrize(
+    ("once", "each", "low", "high"),
+    [(0.0, 0.001, 150, 250), (0.15, 0.002, 100, 400), (0.0, 3.0, 1, 1), (5.0, 0.01, 1, 20)],
+)
+def test_pieces_are_long_enough_for_what_is_done_once_per_piece(once, each, low, high):
+    made = spending._Spending(Pieces(30, 10_000), lambda *_: None)
+    made.take_in(made.next(), Computed({}), 20.0 + once + each)  # the first compiles
+    lengths = []
+    for _ in range(200):
+        piece = made.next()
+        lengths.append(piece.cells)
+        assert piece.cells <= 4 * max(lengths[-2:-1], default=1) and piece.cells >= 1
+        made.take_in(piece, Computed({}), once + each * piece.cells)
+    # The last piece of a row of sizes may be a short one.
+    assert low <= max(lengths[100:]) <= high
+
+
 # -- the result is a curve like any other ----------------------------------------------------------
 
 

@@ -1,11 +1,15 @@
 """The parts of a build that are plain functions: order, costs, CPUs, signals, progress."""
 
+import builtins
+import importlib.machinery
 import io
 import os
 import random
 import re
 import signal
+import sys
 import threading
+import types
 from itertools import pairwise
 
 import numpy as np
@@ -25,7 +29,7 @@ from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.run.jobs import Costs, order, overlap, pair
 from lcdb_builders.run.machine import usable_cpus
-from lcdb_builders.run.progress import Bar, Lines
+from lcdb_builders.run.progress import Bar, Lines, choose
 from lcdb_builders.run.signals import stop_on_signals
 from lcdb_builders.sources import expected
 from lcdb_builders.storage.layout import Coverage
@@ -284,3 +288,21 @@ def test_a_bar_shows_rate_and_time_left():
     assert "cells/s" in text
     assert "100%" in text
     assert "left" in text
+
+
+@pytest.mark.parametrize("widgets", [False, True])
+def test_a_notebook_has_a_bar_if_it_has_widgets_and_no_complaint_if_not(monkeypatch, widgets):
+    shell = type("ZMQInteractiveShell", (), {})()
+    monkeypatch.setattr(builtins, "get_ipython", lambda: shell, raising=False)
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    there = types.ModuleType("ipywidgets")
+    there.__spec__ = importlib.machinery.ModuleSpec("ipywidgets", None)
+    monkeypatch.setitem(sys.modules, "ipywidgets", there if widgets else None)
+    stream = io.StringIO()
+    shown = choose(True, stream)
+    assert isinstance(shown, Bar if widgets else Lines)
+    if not widgets:  # a bar would warn that they are missing, at each of its steps
+        shown.begin(cost=1.0, cells=1)
+        shown.advance(cost=1.0, cells=1)
+        shown.end()
+        assert "1 of 1 cells" in stream.getvalue()

@@ -20,8 +20,10 @@ from lcdb_builders.run.progress import Progress
 
 __all__ = ["Pieces", "seconds_of", "spend"]
 
-# Seconds that a piece should take.
-_PIECE = 0.2
+# Seconds that a piece should take: at least, and at most where much is done once per piece.
+_PIECE, _LONGEST = 0.2, 1.0
+# A piece takes so many times as long as the shortest: what is done once is then a small part of it.
+_TIMES_ONCE = 4
 # After so long alone, and with so much left, other processes are worth their start.
 _ALONE, _WORTH = 1.0, 2.0
 # Seconds that pieces which are under way have after the end of a budget.
@@ -92,16 +94,25 @@ class _Spending:
         self.pieces = pieces
         self.keep = keep
         self.rate = 0.0  # cells per second, of one worker
+        self.shortest = float("inf")  # seconds of a piece
+        self.most = 1
+
+    @property
+    def cells(self) -> int:
+        """How many cells the next piece should have."""
+        aim = min(max(_PIECE, _TIMES_ONCE * self.shortest), _LONGEST)
+        return max(1, min(self.most, int(self.rate * aim)))
 
     def next(self) -> Piece:
-        """Return the next piece, of the length that suits the rate."""
-        return self.pieces.take(max(1, int(self.rate * _PIECE)))
+        """Return the next piece."""
+        return self.pieces.take(self.cells)
 
     def take_in(self, piece: Piece, computed: Computed, took: float) -> None:
         """Keep a result; the rate follows, but no piece is more than four times the last."""
         self.keep(piece, computed)
-        rate = piece.cells / max(took, 1e-6)
-        self.rate = min(rate, 4 * max(self.rate, piece.cells / _PIECE))
+        self.rate = piece.cells / max(took, 1e-6)
+        self.shortest = min(self.shortest, took)
+        self.most = 4 * piece.cells
 
 
 def spend(

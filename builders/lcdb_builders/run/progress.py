@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import IO, NamedTuple, Protocol
 
@@ -245,5 +246,11 @@ def choose(
     if not progress:
         return Silent()
     stream = stream or sys.stderr
-    in_notebook = "ipykernel" in sys.modules
-    return Bar(stream, words) if in_notebook or stream.isatty() else Lines(stream, words=words)
+    return Bar(stream, words) if _moves(stream) else Lines(stream, words=words)
+
+
+def _moves(stream: IO[str]) -> bool:
+    """Whether what is written can be written over: a notebook needs ipywidgets for that."""
+    if "ipykernel" in sys.modules:
+        return find_spec("ipywidgets") is not None
+    return stream.isatty()
