@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,10 @@ from lcdb.cubefile import Header, dask_chunks
 from lcdb.errors import (
     LabelError,
     LCDBError,
-    NotBuiltError,
-    PartialCurveWarning,
 )
 from lcdb.naming import check_names, cube_key
-from lcdb.reasons import Reasons, status_table
-from lcdb.resolving import resolve, resolve_all
+from lcdb.reasons import Reasons, status_table, tell_gaps
+from lcdb.resolving import of_scaling, resolve, resolve_all
 from lcdb.schema import STATUSES, UNIT_DIMS
 from lcdb.selection import (
     Labels,
@@ -152,7 +150,8 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
         self._datasets: dict[Key, xr.Dataset] = {}
         self._trials: dict[str, xr.Dataset] = {}
         self._why: dict[Key, Reasons] = {}
-        self._closed = False
+        self._scaling = "none"
+        self._life = {"closed": False}
 
     # -- mapping -------------------------------------------------------------------------------
 
@@ -197,18 +196,12 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
             Id or name; or the key itself, such as ``"61-standard"``.
         scaling
             Of the features: ``"none"``, ``"standard"`` or ``"minmax"``.
-
-        Examples
-        --------
-        >>> import lcdb
-        >>> with lcdb.tutorial() as db:
-        ...     db.resolve("iris")
-        61
         """
-        return resolve(self._headers, self._experiments, dataset, scaling, str(self.path))
+        named = self._scaling if scaling == "none" else scaling
+        return resolve(self._headers, self._experiments, dataset, named, str(self.path))
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self._life["closed"]:
             msg = f"the database {self.path} is closed; open it again with lcdb.open"
             raise LCDBError(msg)
 
@@ -224,6 +217,29 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
             header, dataset = self._source.open_cube(self._headers[key])
             self._headers[key], self._datasets[key] = header, dataset
         return self._datasets[key]
+
+    def scaled(self, scaling: str = "none") -> Database:
+        """Return the same database, of which only the cubes of one scaling are seen.
+
+        Everything that asks it for curves gets those: tables, figures and analyses of all datasets,
+        which otherwise see unscaled features, and `curve` and `select`.
+
+        Raises
+        ------
+        LabelError
+            There is no cube of that scaling.
+
+        Examples
+        --------
+        >>> import lcdb
+        >>> with lcdb.tutorial() as db:
+        ...     list(db.scaled("none"))
+        [11, 61]
+        """
+        view = copy.copy(self)
+        view._scaling = self._scaling if scaling == "none" else scaling
+        view._headers = of_scaling(self._headers, view._scaling, str(self.path))
+        return view
 
     # -- queries -------------------------------------------------------------------------------
 
@@ -302,22 +318,9 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
         if status != "complete":
             # A curve without digest has no values: nothing of it was written.
             some = status != "not_built" and bool(cube["digest"].isel(index).item())
-            self._incomplete(header, labels, status, some=some)
+            reason = self._reasons(header).get((*labels, status), "")
+            tell_gaps(header, labels, status, reason, some=some)
         return take(cube, header, index, metric)
-
-    def _incomplete(
-        self, header: Header, labels: tuple[str, ...], status: str, *, some: bool
-    ) -> None:
-        """Warn that a curve has gaps, or raise if it has no values at all."""
-        name = f"the curve {header.name} ({header.id}) {'/'.join(labels)}"
-        reason = self._reasons(header).get((*labels, status), "")
-        why = f"status {status!r}{f' ({reason})' if reason else ''}"
-        if some:
-            msg = f"{name} has {why}: what was not computed is NaN"
-            warnings.warn(msg, PartialCurveWarning, stacklevel=3)
-            return
-        msg = f"{name} has no values: {why}; 'lcdb build' with a plan that has it computes it"
-        raise NotBuiltError(msg)
 
     def _reasons(self, header: Header) -> Reasons:
         if header.key not in self._why:
@@ -374,6 +377,7 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
             check_metric(name)
         where = dict(zip(UNIT_DIMS, (learner, sampling, split, tuning), strict=True))
         check_where(where)
+        scaling = self._scaling if scaling == "none" else scaling
         keys = resolve_all(self._headers, self.resolve, datasets, scaling)
         lenient = datasets is None
         if lenient:
@@ -428,7 +432,7 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
             dataset.close()
         self._datasets.clear()
         self._trials.clear()
-        self._closed = True
+        self._life["closed"] = True
 
     def __enter__(self) -> Database:
         return self

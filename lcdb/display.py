@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from lcdb.naming import cube_key
 from lcdb.schema import SUMMARY_KIND, UNIT_DIMS
 from lcdb.text import visible
 
@@ -39,6 +40,7 @@ def describe(header: Header) -> dict[str, Any]:
     return {
         "dataset": header.id,
         "name": header.name,
+        "scaling": header.scaling,
         "rows": header.rows,
         "features": header.features,
         "classes": header.classes,
@@ -74,7 +76,8 @@ def table(database: Database) -> tuple[list[tuple[str, bool]], list[list[str]]]:
     columns = [*_COLUMNS, *((name.replace("_", " "), True) for name in told)]
     rows = []
     for row in facts:
-        cells = [row["dataset"], row["name"], row["rows"], row["features"], row["classes"]]
+        key = cube_key(row["dataset"], row["scaling"])
+        cells = [key, row["name"], row["rows"], row["features"], row["classes"]]
         summary = " (summary)" if row["kind"] == SUMMARY_KIND else ""
         cells += [
             _sizes(row["sizes"]) + summary,
@@ -86,9 +89,10 @@ def table(database: Database) -> tuple[list[tuple[str, bool]], list[list[str]]]:
 
 
 def _title(database: Database) -> str:
-    count = len(database)
+    count = len({header.id for header in database.headers.values()})
     name = visible(repr(str(database.path)))
-    return f"lcdb.Database {name}: {count} dataset{'' if count == 1 else 's'}"
+    cubes = f" in {len(database)} cubes" if len(database) > count else ""
+    return f"lcdb.Database {name}: {count} dataset{'' if count == 1 else 's'}{cubes}"
 
 
 def experiments(database: Database) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lcdb.cubefile import Header
+from lcdb.errors import NotBuiltError, PartialCurveWarning
 from lcdb.manifest import manifest_file
 from lcdb.regular import read_regular
 from lcdb.schema import STATUSES, UNIT_DIMS
@@ -15,7 +17,7 @@ from lcdb.schema import STATUSES, UNIT_DIMS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Reasons", "read_reasons", "status_table"]
+__all__ = ["Reasons", "read_reasons", "status_table", "tell_gaps"]
 
 #: (learner, sampling, split, tuning, status) to reason.
 Reasons = dict[tuple[str, ...], str]
@@ -43,6 +45,20 @@ def read_reasons(cube: Path) -> Reasons:
 def _curve(slice_: Mapping[str, Any]) -> tuple[str, ...]:
     # With the status: a manifest may tell of the next cube as well as of the current one.
     return (*(slice_["unit"][dim] for dim in UNIT_DIMS), slice_["status"])
+
+
+def tell_gaps(
+    header: Header, labels: tuple[str, ...], status: str, reason: str, *, some: bool
+) -> None:
+    """Warn that a curve has gaps, or raise if it has no values at all."""
+    name = f"the curve {header.name} ({header.key}) {'/'.join(labels)}"
+    why = f"status {status!r}{f' ({reason})' if reason else ''}"
+    if some:
+        msg = f"{name} has {why}: what was not computed is NaN"
+        warnings.warn(msg, PartialCurveWarning, stacklevel=3)
+        return
+    msg = f"{name} has no values: {why}; 'lcdb build' with a plan that has it computes it"
+    raise NotBuiltError(msg)
 
 
 def status_table(

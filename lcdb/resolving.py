@@ -10,9 +10,20 @@ from lcdb.errors import LabelError, did_you_mean
 from lcdb.schema import EXPERIMENTS, SCALINGS
 from lcdb.selection import Labels, as_list, check_scaling
 
-__all__ = ["resolve", "resolve_all"]
+__all__ = ["of_scaling", "resolve", "resolve_all"]
 
 Headers = Mapping[int | str, Header]
+
+
+def of_scaling(headers: Headers, scaling: str, place: str) -> dict[int | str, Header]:
+    """Return the cubes of one scaling; of unscaled ones there may be none."""
+    check_scaling(scaling)
+    found = {key: header for key, header in headers.items() if header.scaling == scaling}
+    if not found and scaling != "none":
+        known = {header.scaling for header in headers.values()}
+        msg = f"{place} has no cube of scaling {scaling!r}.{did_you_mean(scaling, known)}"
+        raise LabelError(msg)
+    return found
 
 
 def resolve_all(

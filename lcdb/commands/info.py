@@ -20,6 +20,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the overview of a database."""
     from lcdb import display
     from lcdb.database import open as open_database
+    from lcdb.naming import cube_key
     from lcdb.text import visible
 
     with open_database(arguments.database) as database:
@@ -30,7 +31,8 @@ def run(arguments: argparse.Namespace) -> None:
         if database:
             _print_table(str(database.path), *display.table(database))
         for row in display.as_rows(database):
-            print(visible(f"{row['name']} ({row['dataset']}): {', '.join(row['learner'])}"))
+            key = cube_key(row["dataset"], row["scaling"])
+            print(visible(f"{row['name']} ({key}): {', '.join(row['learner'])}"))
         for line in display.experiments(database):
             print(line)
 

@@ -23,8 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="training sizes to keep cells for: log:100 (even steps of log n), all, or 10,20,50",
     )  # fmt: skip
     parser.add_argument(
-        "--dataset", action="append", metavar="ID", help="an id or name, may be repeated"
-    )
+        "--dataset", action="append", metavar="ID",
+        help="an id or name, or a cube's as 61-standard, may be repeated; all cubes unless given",
+    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from lcdb.errors import LabelError
+from lcdb.schema import SCALINGS
 from lcdb.tables import FORMATS, NAMES, VIEWS, Table, jordan2018, part, render, tables
 from lcdb.tables.rows import legends
 
@@ -38,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--view", type=_views, default=[], metavar="NAME,...",
         help=f"columns as the public generator would have them: {', '.join(VIEWS)}",
     )  # fmt: skip
+    parser.add_argument("--scaling", choices=SCALINGS, default="none", help="of the features")
     parser.add_argument("--format", choices=FORMATS, default="rich", help="how to print")
 
 
@@ -52,6 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
                 raise LabelError(msg)
             found, rests_on = jordan2018.tables(db, arguments.table), jordan2018.part(db)
         else:
+            db = db.scaled(arguments.scaling)
             found, rests_on = tables(db, arguments.table, arguments.view), part(db)
     if arguments.format != "rich":
         print(render(found, arguments.format))

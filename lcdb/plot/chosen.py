@@ -82,8 +82,8 @@ class Choice:
         """Return the rows of a frame of curves that this is about."""
         kept = frame["metric"] == self.metric
         headers = self.db.headers if self.dataset is None else {self.header.key: self.header}
-        keys = [str(key) for key, head in headers.items() if head.scaling == self.scaling]
-        kept &= frame["dataset"].isin(keys)
+        ids = [head.id for head in headers.values() if head.scaling == self.scaling]
+        kept &= frame["dataset"].isin(ids)
         for name, labels in self.labels.items():
             if labels is not None:
                 kept &= frame[name].isin([labels] if isinstance(labels, str) else list(labels))

@@ -37,7 +37,7 @@ def draw(
     Parameters
     ----------
     db
-        An open database.
+        An open database, or one scaling of it: ``db.scaled("standard")``.
     name
         One of `FIGURES`: ``"1a"``, ``"2a"`` and so on to ``"D5"`` are the paper's, the others ours.
     dataset
@@ -70,4 +70,5 @@ def draw(
         raise LabelError(msg)
     figure = FIGURES[name]
     asked = {"learner": learner, "sampling": sampling, "split": split, "tuning": tuning}
+    db = db.scaled(scaling)
     return figure.drawn(figure.choice(name, db, dataset, metric, log, asked, scaling))

@@ -39,7 +39,7 @@ def curve_rows(db: Database, key: Key) -> Iterator[dict[str, object]]:
             unit = dict(zip(UNIT_DIMS, (learner, sampling, split, tuning), strict=True))
             if header.status_of(**unit) in _WITH_VALUES:
                 found = _statistics(stored.sel({"metric": metric, **unit}))
-                labels = {"dataset": str(key), "classes": header.classes, **unit}
+                labels = {"dataset": header.id, "classes": header.classes, **unit}
                 yield {**labels, "metric": metric, **found}
 
 
@@ -65,7 +65,7 @@ def paired_rows(
         for first, second in combinations(there, 2):
             pair = f"{first} - {second}"
             found = _statistics(stored.sel(sampling=sampling, pair=pair))
-            yield {"dataset": str(key), "sampling": sampling, "pair": pair, **found}
+            yield {"dataset": header.id, "sampling": sampling, "pair": pair, **found}
 
 
 def changes(

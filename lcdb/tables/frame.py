@@ -97,7 +97,7 @@ def curve_frame(db: Database, view: str | None = None, lattice: bool = True) -> 
     import pandas as pd
 
     rows: list[dict[str, object]] = []
-    for key in db:
+    for key in (db := db.scaled()):
         if db.headers[key].is_summary and view is None:
             rows += curve_rows(db, key)
             continue
@@ -134,7 +134,7 @@ def _rows(
             tests = tests_of(one.values, n_test)
             found.append(
                 {
-                    "dataset": str(key),
+                    "dataset": db.headers[key].id,
                     "classes": db.headers[key].classes,
                     **dict(zip(UNIT_DIMS, unit, strict=True)),
                     "metric": metric,

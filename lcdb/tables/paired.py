@@ -46,7 +46,7 @@ def paired_frame(
     import pandas as pd
 
     rows: list[dict[str, object]] = []
-    for key in db:
+    for key in (db := db.scaled()):
         if db.headers[key].is_summary and view is None:
             rows += paired_rows(db, key, metric, tuning, split)
             continue
@@ -59,7 +59,14 @@ def paired_frame(
             n_test = None if draws is None else draws.sel(sampling=sampling, split=split)
             for pair, difference in differences(there, n_test):
                 _, found = pair_statistics(difference, n_test is not None and view is None)
-                rows.append({"dataset": str(key), "sampling": str(sampling), "pair": pair, **found})
+                rows.append(
+                    {
+                        "dataset": db.headers[key].id,
+                        "sampling": str(sampling),
+                        "pair": pair,
+                        **found,
+                    }
+                )
     return pd.DataFrame(rows)
 
 
@@ -105,8 +112,8 @@ def top_k_changes(
 ) -> TopKShares:
     """Return how often the best three change: additive and fixed, pooled over datasets."""
     found: dict[str, list[tuple[int, int]]] = {}
-    for key in db:
-        if subset and str(key) in LEFT_OUT:
+    for key in (db := db.scaled()):
+        if subset and db.headers[key].id in LEFT_OUT:
             continue
         if db.headers[key].is_summary and view is None:
             for name, pair in changes(db, key, metric, quantile, width, tuning).items():

@@ -261,9 +261,10 @@ def _table_a9(make: _Maker) -> Table:
     status = make.db.status()
     status = status[status["split"] != "pool"]
     lost = status[status["status"] != "complete"]
+    ids = lost["dataset"].map({key: header.id for key, header in make.db.headers.items()})
     by: dict[str, dict[str, int]] = {
         "learner": {str(k): int(v) for k, v in lost["learner"].value_counts().items()},
-        "dataset": {str(k): int(v) for k, v in lost["dataset"].value_counts().items()},
+        "dataset": {str(k): int(v) for k, v in ids.value_counts().items()},
         "tuning": {str(k): int(v) for k, v in lost["tuning"].value_counts().items()},
     }
     there = len(status) > 0  # an experiment has no curves that could be missing
@@ -403,7 +404,7 @@ def tables(
     Parameters
     ----------
     db
-        An open database.
+        An open database, or one scaling of it: ``db.scaled("standard")``.
     names
         Some of `NAMES`, such as ``"1"`` or ``"A9"``; all unless given.
     views
@@ -427,6 +428,7 @@ def tables(
         if view not in VIEWS:
             msg = f"there is no view {view!r}.{did_you_mean(view, VIEWS)}"
             raise LabelError(msg)
+    db = db.scaled()
     make = _Maker(db, views)
     return [_with_repetitions(db, _MAKERS[name](make)) for name in chosen]
 

@@ -80,11 +80,11 @@ def part(db: Database) -> list[str]:
 up to 105, 200 repetitions
     """
     lines = []
-    for key, header in db.headers.items():
+    for key, header in db.scaled().headers.items():
         labels = [", ".join(header.labels[dim]) for dim in header.labels]
         sizes = _computed_sizes(db, key)
         lines.append(
-            f"{header.name} ({header.id}): {'; '.join(labels)}; {sizes} sizes up to "
+            f"{header.name} ({header.key}): {'; '.join(labels)}; {sizes} sizes up to "
             f"{header.sizes[-1]}, {header.repetitions} repetitions"
         )
     return lines

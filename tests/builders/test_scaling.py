@@ -9,6 +9,7 @@ from pathlib import Path
 
 import lcdb_builders
 import numpy as np
+import pandas as pd
 import pytest
 from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.domain.scaling import rescaled, scaled
@@ -20,18 +21,19 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import lcdb
 from lcdb.cli import main
-from lcdb.errors import DatasetError, LabelError, PlanError
+from lcdb.errors import DatasetError, LabelError, LCDBError, PlanError
+from lcdb.tables import curve_frame
 
 SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}
 PLAN = {
     "datasets": [61],
-    "learners": {"NNC": {}, "DT": {}},
-    "samplings": ["random", "bootstrap"],
+    "learners": ["NMC", "NNC"],
+    "samplings": ["random"],
     "splits": ["fixed", "varying"],
     "tunings": ["default", "tuned"],
     "scalings": ["none", "standard", "minmax"],
     "sizes": [12, 40, 105],
-    "repetitions": 5,
+    "repetitions": 8,
     "seed": 11,
 }
 VERSION_1 = Path(__file__).parents[1] / "databases" / "version-1"
@@ -128,21 +130,21 @@ def test_cubes_are_asked_for_by_name_and_scaling(built):
         with pytest.raises(LabelError, match="'61-standard' is not in"):
             db.resolve("61-standard", "minmax")
         with pytest.raises(LabelError, match=r"scaling 'standart' does not exist.*'standard'"):
-            db.curve("iris", "DT", scaling="standart")
-        assert list(db.select(learner="DT")) == [61]
-        assert list(db.select(learner="DT", scaling="minmax")) == ["61-minmax"]
-        both = db.select("iris", learner="DT", scaling=["standard", "none"])
+            db.curve("iris", "NMC", scaling="standart")
+        assert list(db.select(learner="NMC")) == [61]
+        assert list(db.select(learner="NMC", scaling="minmax")) == ["61-minmax"]
+        both = db.select("iris", learner="NMC", scaling=["standard", "none"])
         assert list(both) == ["61-standard", 61]
-        assert len(db.select(learner="DT", scaling=None)) == 3
+        assert len(db.select(learner="NMC", scaling=None)) == 3
     with lcdb.open(built / "cubes" / "61-standard.nc") as db:
         with pytest.raises(LabelError, match=r"but 'standard' \(db\['61-standard'\]\)"):
             db["iris"]
-        assert db.curve("iris", "DT", scaling="standard", sampling="random").sizes["n"] == 105
+        assert db.curve("iris", "NMC", scaling="standard", sampling="random").sizes["n"] == 105
 
 
-@pytest.mark.parametrize("learner, tuning", [("NNC", "tuned"), ("DT", "default")])
+@pytest.mark.parametrize("learner, tuning", [("NNC", "tuned"), ("NMC", "default")])
 def test_scaled_cells_are_replayed_and_predicted_again(built, learner, tuning):
-    labels = {"sampling": "bootstrap", "split": "varying", "tuning": tuning}
+    labels = {"sampling": "random", "split": "varying", "tuning": tuning}
     cell = replay(built, "iris", learner, n=40, repetition=2, scaling="standard", **labels)
     assert cell.agrees and not cell.unchecked, cell
     with lcdb.open(built) as db:
@@ -163,8 +165,8 @@ def test_verify_recomputes_scaled_cells(built, capsys):
 
 def test_commands_know_scalings(built, tmp_path, capsys):
     where = ["-n", "40", "--scaling", "minmax", "--sampling", "random"]
-    assert main(["replay", str(built), "iris", "DT", *where]) == 0
-    assert "61-minmax/DT" in capsys.readouterr().out
+    assert main(["replay", str(built), "iris", "NMC", *where]) == 0
+    assert "61-minmax/NMC" in capsys.readouterr().out
     plan = tmp_path / "plan.toml"
     plan.write_text(
         'datasets = [61]\nlearners = ["NNC"]\nsamplings = ["random"]\nsplits = ["fixed"]\n'
@@ -176,27 +178,18 @@ def test_commands_know_scalings(built, tmp_path, capsys):
     estimate = json.loads(capsys.readouterr().out)
     assert [line["label"] for line in estimate["datasets"]] == ["61-minmax"]
     assert [line["label"] for line in estimate["learners"]] == ["draws", "NNC"]
-    out = ["--out", str(tmp_path / "db"), "--offline", "--quiet", "--workers", "1"]
-    assert main(["build", str(plan), *out, *part]) == 0
-    with lcdb.open(tmp_path / "db") as db:
-        assert db.status().groupby("tuning")["status"].first().to_dict() == {
-            "default": "complete",
-            "tuned": "not_built",
-        }
 
 
-def test_a_cube_of_scaled_features_is_built_by_itself_and_by_tuning(tmp_path, built):
-    lcdb_builders.build(
-        PLAN,
-        tmp_path,
-        workers=1,
-        offline=True,
-        scalings=["standard"],
-        tunings=["default"],
-        learners=["NNC"],
-    )
-    assert [path.name for path in (tmp_path / "cubes").glob("*.nc")] == ["61-standard.nc"]
-    with lcdb.open(tmp_path) as db, lcdb.open(built) as whole:
+def test_a_cube_of_scaled_features_is_built_by_itself_and_in_pieces(tmp_path, built):
+    lists = (f"{key} = {json.dumps(value)}" for key, value in PLAN.items())
+    plan = tmp_path / "plan.toml"
+    plan.write_text("\n".join(lists))
+    root = tmp_path / "db"
+    part = ["--scaling", "standard", "--tuning", "default", "--learner", "NNC"]
+    how = ["--out", str(root), "--offline", "--quiet", "--workers", "1"]
+    assert main(["build", str(plan), *how, *part]) == 0
+    assert [path.name for path in (root / "cubes").glob("*.nc")] == ["61-standard.nc"]
+    with lcdb.open(root) as db, lcdb.open(built) as whole:
         status = db.status().set_index(["learner", "tuning"])["status"]
         assert set(status["NNC", "default"]) == {"complete"}
         assert set(status.drop(("NNC", "default"))) == {"not_built"}
@@ -204,13 +197,78 @@ def test_a_cube_of_scaled_features_is_built_by_itself_and_by_tuning(tmp_path, bu
         np.testing.assert_array_equal(
             db.curve(61, "NNC", **labels), whole.curve(61, "NNC", **labels)
         )
-    report = lcdb_builders.build(PLAN, tmp_path, workers=1, offline=True, scalings=["standard"])
-    one, other = (root / "cubes" / "61-standard.nc" for root in (tmp_path, built))
+    report = lcdb_builders.build(PLAN, root, workers=1, offline=True, scalings=["standard"])
+    one, other = (path / "cubes" / "61-standard.nc" for path in (root, built))
     assert report.computed and one.read_bytes() == other.read_bytes()
     with pytest.raises(LabelError, match="the plan has no scaling 'std'"):
-        lcdb_builders.build(PLAN, tmp_path, scalings=["std"])
+        lcdb_builders.build(PLAN, root, scalings=["std"])
     with pytest.raises(LabelError, match="the plan has no tuning 'tune'"):
-        lcdb_builders.build(PLAN, tmp_path, tunings=["tune"])
+        lcdb_builders.build(PLAN, root, tunings=["tune"])
+
+
+def test_a_database_is_seen_under_one_scaling(built, capsys):
+    with lcdb.open(built) as db:
+        view = db.scaled("standard")
+        assert list(view) == ["61-standard"] and list(view.scaled()) == ["61-standard"]
+        assert (
+            view.resolve("iris") == "61-standard"
+            and "standard" in view.curve(61, "NMC", sampling="random").scaling.item()
+        )
+        assert list(view.select(learner="NMC")) == ["61-standard"]
+        assert list(db.scaled()) == [61] and len(db) == 3
+        assert repr(db).splitlines()[0].endswith("1 dataset in 3 cubes")
+        for name in ("61", "61-standard", "61-minmax"):
+            assert any(line.split()[0] == name for line in repr(db).splitlines())
+        plain, other = curve_frame(db), curve_frame(view)
+        assert set(plain["dataset"]) == set(other["dataset"]) == {"61"}
+        assert len(plain) == len(other) and not plain.equals(other)
+        with pytest.raises(LabelError, match=r"no cube of scaling .minmax.*standard"):
+            view.scaled("minmax")
+        view.close()
+        with pytest.raises(LCDBError, match="closed"):
+            db[61]
+    assert main(["info", str(built), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [one["scaling"] for one in told] == ["none", "minmax", "standard"]
+
+
+def test_tables_figures_and_summaries_are_of_a_scaling(built, tmp_path, capsys):
+    rates = {}
+    for scaling in ("none", "standard"):
+        assert (
+            main(["tables", str(built), "--table", "2", "--format", "csv", "--scaling", scaling])
+            == 0
+        )
+        rates[scaling] = capsys.readouterr().out
+        out = tmp_path / f"{scaling}.svg"
+        assert (
+            main(
+                [
+                    "plot",
+                    str(built),
+                    "--figure",
+                    "means",
+                    "--dataset",
+                    "61",
+                    "--scaling",
+                    scaling,
+                    "--sampling",
+                    "random",
+                    "--out",
+                    str(out),
+                ]
+            )
+            == 0
+        )
+        capsys.readouterr()
+    assert "NNC" in rates["none"] and rates["none"] != rates["standard"]
+    assert (tmp_path / "none.svg").read_bytes() != (tmp_path / "standard.svg").read_bytes()
+    assert main(["summarize", str(built), "--out", str(tmp_path / "small")]) == 0
+    with lcdb.open(tmp_path / "small") as small, lcdb.open(built) as db:
+        assert list(small) == list(db)
+        assert small["61-standard"].attrs["scaling"] == "standard"
+        pairs = (curve_frame(one.scaled("standard")) for one in (small, db))
+        pd.testing.assert_frame_equal(*pairs)
 
 
 def test_ids_of_ones_own_do_not_end_in_a_scaling():
@@ -231,15 +289,15 @@ def test_a_database_of_version_1_is_read_and_goes_on_growing(tmp_path):
     plan = tomllib.loads((VERSION_1 / "plan.toml").read_text())
     same = lcdb_builders.build(plan, root, learners=["NMC", "LDC"], workers=1, offline=True)
     assert not same.computed and not same.cubes["61"].written
-    grown = lcdb_builders.build(
-        {**plan, "scalings": ["none", "standard"]}, root, workers=1, offline=True
-    )
-    assert grown.cubes["61"].written
+    grown = {**plan, "scalings": ["none", "standard"], "repetitions": 8}
+    report = lcdb_builders.build(grown, root, learners=["NMC"], workers=1, offline=True)
+    assert report.cubes["61"].written
     with lcdb.open(root, check=True) as db:
         assert db[61].attrs["format_version"] == 2 and db[61].attrs["scaling"] == "none"
-        assert (db.status()["status"] == "complete").all()
+        assert set(db.status().query("learner == 'NMC'")["status"]) == {"complete"}
         after = db.curve("iris", "NMC", sampling="random", tuning="tuned")
-        np.testing.assert_array_equal(after, before)
+        np.testing.assert_array_equal(after[:, :6], before)
+        assert np.isfinite(after.sel(n=20)).all() and after.sizes["repetition"] == 8
         np.testing.assert_array_equal(db["61-standard"]["n_test"], db[61]["n_test"])
 
 
