@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lcdb import analysis, distribution, plot, reporting, schema, stats, tables
     from lcdb.database import Database, open
     from lcdb.reporting import report
-    from lcdb.shipped import tutorial
+    from lcdb.shipped import reference, tutorial
     from lcdb.tools import learning_curve, replay
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "learning_curve",
     "open",
     "plot",
+    "reference",
     "replay",
     "report",
     "reporting",
@@ -54,6 +55,7 @@ _LAZY = {
     "learning_curve": "lcdb.tools",
     "open": "lcdb.database",
     "plot": "",
+    "reference": "lcdb.shipped",
     "replay": "lcdb.tools",
     "report": "lcdb.reporting",
     "reporting": "",

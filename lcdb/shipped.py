@@ -1,4 +1,4 @@
-"""A small real database that ships with the package."""
+"""Databases that ship with the package."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from lcdb.database import Database
+from lcdb.errors import NotFoundError
 
-__all__ = ["experiments", "tutorial"]
+__all__ = ["experiments", "named", "reference", "tutorial"]
+
+_DATA = Path(str(files("lcdb.data")))
 
 
 def tutorial(*, chunks: Any = None) -> Database:
@@ -31,7 +34,57 @@ def tutorial(*, chunks: Any = None) -> Database:
     ...     "LDC" in db["iris"].learner
     True
     """
-    return Database(Path(str(files("lcdb.data"))) / "tutorial", chunks=chunks)
+    return Database(_DATA / "tutorial", chunks=chunks)
+
+
+def reference() -> Database:
+    """Open the summary of the reference database, which ships with the package.
+
+    It was built from the plan `reference`: nine datasets, ten learners, three samplings, fixed and
+    varying test sets, unscaled and standardised features, tuned and not, 1,000 repetitions. Of each
+    cell there are moments, quantiles and tests of normality, at up to 48 sizes; the tables of all
+    sizes come out as from the whole. See ``lcdb info reference`` for its version, which citations
+    name.
+
+    Raises
+    ------
+    NotFoundError
+        This installation has no such data; the message says how to make them.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.reference() as db:  # doctest: +SKIP
+    ...     db["iris"]["mean"].dims
+    ('metric', 'learner', 'sampling', 'split', 'tuning', 'n')
+    """
+    return _summaries(_DATA / "reference")
+
+
+def _summaries(folder: Path) -> Database:
+    """Open a folder of summaries that was checked when it was packaged."""
+    if not any((folder / "summaries").glob("*.nc")):
+        msg = (
+            f"{folder} holds no reference database: this installation was made without it. To make "
+            "it: 'lcdb build reference --out DIR', then 'lcdb summarize DIR --out SMALL --sizes "
+            "log:48', and lcdb.open('SMALL')"
+        )
+        raise NotFoundError(msg)
+    return Database(folder, check=False)
+
+
+def named(path: str) -> str:
+    """Return where a database is that is named on a command line: shipped ones have names.
+
+    Examples
+    --------
+    >>> named("some/folder"), Path(named("tutorial")).name
+    ('some/folder', 'tutorial')
+    """
+    if path in ("reference", "tutorial") and not Path(path).exists():
+        with {"reference": reference, "tutorial": tutorial}[path]() as db:
+            return str(db.path)
+    return path
 
 
 def experiments(*, chunks: Any = None) -> Database:
@@ -50,4 +103,4 @@ def experiments(*, chunks: Any = None) -> Database:
     ...     db["dse"]["accuracy"].dims
     ('learner', 'task', 'mode', 'trial')
     """
-    return Database(Path(str(files("lcdb.data"))) / "experiments", chunks=chunks)
+    return Database(_DATA / "experiments", chunks=chunks)

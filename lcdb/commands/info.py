@@ -10,7 +10,8 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lcdb info`."""
-    parser.add_argument("database", metavar="DIR", help="a database directory, or one cube file")
+    what = "a database directory, or one cube file; or what ships: reference, tutorial"
+    parser.add_argument("database", metavar="DIR", help=what)
     parser.add_argument(
         "--json", action="store_true", help="print JSON: an object per dataset or experiment"
     )
@@ -21,13 +22,19 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb import display
     from lcdb.database import open as open_database
     from lcdb.naming import cube_key
+    from lcdb.release import read_release
+    from lcdb.shipped import named
     from lcdb.text import visible
 
-    with open_database(arguments.database) as database:
+    place = named(arguments.database)
+    with open_database(place) as database:
         if arguments.json:
             more = [header.as_json() for header in database.experiments.values()]
             print(json.dumps([*display.as_rows(database), *more], indent=2))
             return
+        release = read_release(place)
+        if release is not None:
+            print(visible(release.citation))
         if database:
             _print_table(str(database.path), *display.table(database))
         for row in display.as_rows(database):

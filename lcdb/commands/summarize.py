@@ -7,6 +7,7 @@ tables of rates come out the same as from the cube.
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 __all__ = ["configure", "run"]
 
@@ -26,15 +27,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--dataset", action="append", metavar="ID",
         help="an id or name, or a cube's as 61-standard, may be repeated; all cubes unless given",
     )  # fmt: skip
+    parser.add_argument(
+        "--release", metavar="VERSION",
+        help="write DIR/release.json as well: this version of the summaries, for citations",
+    )  # fmt: skip
+    parser.add_argument(
+        "--title", default="Learning curves as distributions", help="of the release"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the summaries, and print a line for each."""
     from lcdb.database import open as open_database
+    from lcdb.release import write_release
     from lcdb.summaries.make import summarize
     from lcdb.text import visible
 
     with open_database(arguments.database) as db:
         options = {"sizes": arguments.sizes, "datasets": arguments.dataset}
+        written = []
         for path in summarize(db, arguments.out, **options):
-            print(visible(f"{path}: {path.stat().st_size:,} bytes"))
+            written.append(path)
+            print(visible(f"{path}: {path.stat().st_size:,} bytes"), flush=True)
+    if arguments.release is not None:
+        folder = Path(arguments.out)
+        every = written if folder.suffix == ".nc" else (folder / "summaries").glob("*.nc")
+        place = folder.parent if folder.suffix == ".nc" else folder
+        release = write_release(place, arguments.release, arguments.title, every)
+        print(visible(release.citation))

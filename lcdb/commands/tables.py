@@ -29,7 +29,8 @@ def _views(text: str) -> list[str]:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``lcdb tables``."""
-    parser.add_argument("database", metavar="DIR", help="a database directory or a cube file")
+    what = "a database directory or a cube file; or what ships: reference, tutorial"
+    parser.add_argument("database", metavar="DIR", help=what)
     parser.add_argument("--paper", choices=list(_PAPERS), default="turan2026", help="whose tables")
     parser.add_argument(
         "--table", action="append", metavar="NAME",
@@ -46,8 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the tables."""
     from lcdb.database import open as open_database
+    from lcdb.shipped import named
 
-    with open_database(arguments.database) as db:
+    with open_database(named(arguments.database)) as db:
         if arguments.paper == "jordan2018":
             if arguments.view:
                 msg = "--view is for turan2026: the experiments of jordan2018 have no views"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from lcdb.atomic import replace_file
+from lcdb.digests import plan_units, unit_sizes
 from lcdb.errors import ArgumentError
 from lcdb.naming import cube_key
 from lcdb.summaries.describe import describe
@@ -78,7 +80,8 @@ def summarize(
             msg = f"{path} is the cube itself; expected another file for its summary"
             raise ArgumentError(msg)
         cube = db[key]
-        small = describe(cube, chosen_sizes(sizes, computed_sizes(cube)), _sha256(header.path))
+        kept = chosen_sizes(sizes, computed_sizes(cube), tuned_sizes(cube))
+        small = describe(cube, kept, _sha256(header.path))
         replace_file(path, as_netcdf(small))
         yield path
 
@@ -87,6 +90,17 @@ def computed_sizes(cube: xr.Dataset) -> np.ndarray:
     """Return the sizes for which rows were drawn."""
     drawn = (cube["n_test"].isel(repetition=0) > 0).any(["sampling", "split"])
     return cube["n"].values[drawn.values]
+
+
+def tuned_sizes(cube: xr.Dataset) -> np.ndarray:
+    """Return the sizes of tuned curves where these are fewer than of the others; else none."""
+    plan = json.loads(cube.attrs["plan"])
+    found: dict[str, set[int]] = {"default": set(), "tuned": set()}
+    for unit in plan_units(plan):
+        found[unit["tuning"]].update(unit_sizes(unit).tolist())
+    later = {n for n in found["default"] if n >= min(found["tuned"], default=0)}
+    fewer = found["tuned"] if found["tuned"] < later else set()
+    return np.array(sorted(fewer), int)
 
 
 def _sha256(path: Path) -> str:

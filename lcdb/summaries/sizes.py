@@ -14,7 +14,7 @@ _LIST = re.compile(r"[0-9]+(?:,[0-9]+)*", re.ASCII)
 _LOG = re.compile(r"log:([1-9][0-9]{0,8})", re.ASCII)
 
 
-def chosen_sizes(text: str, sizes: np.ndarray) -> np.ndarray:
+def chosen_sizes(text: str, sizes: np.ndarray, first: np.ndarray | None = None) -> np.ndarray:
     """Return some of the sizes of a cube, ascending.
 
     Parameters
@@ -23,23 +23,28 @@ def chosen_sizes(text: str, sizes: np.ndarray) -> np.ndarray:
         ``"all"``; ``"log:100"``, for as many at even steps of log n; or a list, ``"10,20,50"``.
     sizes
         Those that there are, ascending: only sizes that were computed are chosen.
+    first
+        Those of curves that have few of them: of a count, they come first.
 
     Examples
     --------
     >>> chosen_sizes("log:5", np.arange(1, 101)).tolist()
     [1, 3, 10, 32, 100]
+    >>> chosen_sizes("log:5", np.arange(1, 101), np.array([15, 40])).tolist()
+    [1, 10, 15, 40, 100]
     >>> chosen_sizes("2,50", np.arange(1, 101)).tolist()
     [2, 50]
     """
     if text == "all" or not len(sizes):
         return sizes
     if found := _LOG.fullmatch(text):
-        wanted = np.geomspace(sizes[0], sizes[-1], int(found[1]))
-        after = np.searchsorted(sizes, wanted).clip(1, max(len(sizes) - 1, 1))
-        before = after - 1
-        after = np.minimum(after, len(sizes) - 1)
-        nearer = wanted - sizes[before] < sizes[after] - wanted
-        return np.unique(sizes[np.where(nearer, before, after)])
+        count = int(found[1])
+        if first is None or not 0 < len(first) < count:
+            return _even(sizes, count)
+        # The most that are evenly spaced and come to so many, together with those.
+        steps = range(count, 0, -1)
+        both = (np.union1d(first, _even(sizes, step)) for step in steps)
+        return next((kept for kept in both if len(kept) <= count), first)
     if not _LIST.fullmatch(text):
         msg = f"sizes are {text!r}; expected 'all', 'log:100' or a list such as '10,20,50'"
         raise ArgumentError(msg)
@@ -51,3 +56,13 @@ def chosen_sizes(text: str, sizes: np.ndarray) -> np.ndarray:
         )
         raise ArgumentError(msg)
     return asked
+
+
+def _even(sizes: np.ndarray, count: int) -> np.ndarray:
+    """Return so many of the sizes, at even steps of log n, fewer where they coincide."""
+    wanted = np.geomspace(sizes[0], sizes[-1], count)
+    after = np.searchsorted(sizes, wanted).clip(1, max(len(sizes) - 1, 1))
+    before = after - 1
+    after = np.minimum(after, len(sizes) - 1)
+    nearer = wanted - sizes[before] < sizes[after] - wanted
+    return np.unique(sizes[np.where(nearer, before, after)])

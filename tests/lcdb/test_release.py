@@ -1,0 +1,97 @@
+"""Releases of summaries, and the database that ships as one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lcdb
+from lcdb import shipped
+from lcdb.cli import main
+from lcdb.errors import ArgumentError, DamagedError, NotFoundError
+from lcdb.release import read_release, write_release
+from lcdb.summaries.sizes import chosen_sizes
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("release")
+    tutorial = Path(shipped.__file__).parents[1] / "data" / "tutorial"
+    options = ["--sizes", "log:4", "--release", "1.2", "--title", "Two small datasets"]
+    assert main(["summarize", str(tutorial), "--out", str(folder), *options]) == 0
+    return folder
+
+
+def test_a_release_has_a_version_and_the_digests_of_its_files(small, capsys):
+    release = read_release(small)
+    assert release.version == "1.2" and set(release.files) == {"11.nc", "61.nc"}
+    for name, digest in release.files.items():
+        assert hashlib.sha256((small / "summaries" / name).read_bytes()).hexdigest() == digest
+    assert main(["info", str(small)]) == 0
+    told = "Two small datasets, version 1.2 (made with lcdb"
+    assert told in release.citation and told in capsys.readouterr().out
+    assert read_release(small / "summaries") is None
+
+
+def test_one_file_is_a_release_as_well(small, tmp_path, capsys):
+    tutorial = Path(shipped.__file__).parents[1] / "data" / "tutorial"
+    options = ["--dataset", "iris", "--sizes", "5", "--release", "2"]
+    assert main(["summarize", str(tutorial), "--out", str(tmp_path / "iris.nc"), *options]) == 0
+    assert list(read_release(tmp_path).files) == ["iris.nc"]
+    assert "Learning curves as distributions, version 2" in capsys.readouterr().out
+
+
+def test_a_release_in_more_than_a_line_is_refused(tmp_path):
+    with pytest.raises(ArgumentError, match="version is '1\\\\n'; expected text in one line"):
+        write_release(tmp_path, "1\n", "title", [])
+
+
+def test_a_damaged_release_is_told(tmp_path):
+    write_release(tmp_path, "1", "title", [])
+    path = tmp_path / "release.json"
+    path.write_text(json.dumps({"title": "title"}))
+    with pytest.raises(DamagedError, match="make it again"):
+        read_release(tmp_path)
+
+
+def test_a_shipped_summary_is_opened_by_name(small, tmp_path, monkeypatch, capsys):
+    data = tmp_path / "data"
+    data.mkdir()
+    monkeypatch.setattr(shipped, "_DATA", data)
+    with pytest.raises(NotFoundError, match="'lcdb build reference --out DIR', then 'lcdb summar"):
+        lcdb.reference()
+    assert main(["info", "reference"]) == 1
+    assert "holds no reference database" in capsys.readouterr().err
+    (data / "reference").symlink_to(small)
+    with lcdb.reference() as db:
+        assert list(db) == [11, 61] and db.headers[61].is_summary
+        assert np.isfinite(db["iris"]["mean"].sel(learner="LDC", n=105)).any()
+    assert main(["info", "reference"]) == 0
+    assert "version 1.2" in capsys.readouterr().out
+    assert main(["tables", "reference", "--table", "A8", "--format", "csv"]) == 0
+    assert "table_A8,61,samples,150,150" in capsys.readouterr().out
+
+
+def test_the_tutorial_has_a_name_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["info", "tutorial"]) == 0
+    assert "balance-scale (11)" in capsys.readouterr().out
+    (tmp_path / "tutorial").mkdir()  # a folder of that name is what it says
+    assert main(["info", "tutorial"]) == 1
+
+
+@pytest.mark.parametrize("count", [8, 30, 48])
+def test_sizes_of_tuned_curves_are_kept_first(count):
+    sizes = np.array([*range(1, 33), *np.unique(np.geomspace(33, 1477, 70).round().astype(int))])
+    few = sizes[np.linspace(9, len(sizes) - 1, 24).astype(int)]
+    kept = chosen_sizes(f"log:{count}", sizes, few)
+    if count > len(few):
+        assert set(few) <= set(kept) and len(few) < len(kept) <= count
+        assert {sizes[0], sizes[-1]} <= set(kept)
+    else:
+        np.testing.assert_array_equal(kept, chosen_sizes(f"log:{count}", sizes))
+    assert set(kept) <= set(sizes) and (np.diff(kept) > 0).all()
