@@ -306,7 +306,7 @@ def test_figures_and_reports_are_of_the_scaling_that_is_asked_for(built, tmp_pat
 
     matplotlib.use("agg")
     with lcdb.open(built) as db:
-        labels = {"sampling": "random", "learner": ["NNC", "DT"], "scaling": "standard"}
+        labels = {"sampling": "random", "learner": ["NNC", "NMC"], "scaling": "standard"}
         ax = lcdb.plot.draw(db, "means", dataset="iris", **labels)
         expected = db.curve("iris", "NNC", sampling="random", scaling="standard")
         drawn = next(line for line in ax.lines if line.get_label() == "NNC")
