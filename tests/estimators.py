@@ -1,6 +1,7 @@
 """Classifiers that misbehave, for tests that name them in a plan (`estimators.Raises`)."""
 
 import ctypes
+import faulthandler
 import os
 import signal
 import time
@@ -50,6 +51,16 @@ class Hangs(Prior):
     def fit(self, X, y):
         if len(y) >= self.rows:
             ctypes.PyDLL(None).sleep(self.seconds)
+        return super().fit(X, y)
+
+
+class RunsOut(Prior):
+    """Hangs, and its time is over at once: what ends a block at its limit does so now."""
+
+    def fit(self, X, y):
+        if len(y) >= 3:
+            faulthandler.dump_traceback_later(0.01, exit=True)
+            time.sleep(1000)
         return super().fit(X, y)
 
 

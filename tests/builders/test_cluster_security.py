@@ -7,13 +7,13 @@ import ssl
 import subprocess
 import sys
 
-import dask
 import lcdb_builders
 import psutil
 import pytest
 from distributed import Client, Scheduler, Security
 from distributed.deploy.spec import SpecCluster
-from lcdb_builders.run.cluster import SETTINGS, check_pool, local_pool, security_of
+from lcdb_builders.run.cluster import check_pool, local_pool, security_of
+from pools import pool, shared  # noqa: F401
 
 from lcdb.errors import PlanError
 
@@ -36,12 +36,6 @@ for where, security in ((tcp, None), (address, other), (address, None)):
     except Exception as error:
         print("refused", type(error).__name__)
 """
-
-
-@pytest.fixture(scope="module")
-def pool():
-    with dask.config.set(SETTINGS), local_pool(1) as opened:
-        yield opened
 
 
 def addresses(pool):
@@ -129,21 +123,15 @@ def test_certificate_files(certificates):
         security_of(certificates)
 
 
-def test_a_build_reaches_a_scheduler_with_its_certificates(pool, tmp_path):
+def test_a_build_reaches_a_scheduler_with_its_certificates(pool, shared, tmp_path):
     """The same cube as on workers of its own; who has no certificate gets nowhere."""
-    folder, security = tmp_path / "certificates", pool.client.security
-    folder.mkdir()
-    for name, text in (
-        ("ca", security.tls_ca_file),
-        ("cert", security.tls_client_cert),
-        ("key", security.tls_client_key),
-    ):
-        (folder / f"{name}.pem").write_text(text)
-        (folder / f"{name}.pem").chmod(0o600)
     plan = {"datasets": [61, 11], "learners": ["NMC"], "sizes": [5, 50], "repetitions": 4}
-    address = pool.client.scheduler.address
     report = lcdb_builders.build(
-        plan, tmp_path / "there", scheduler=address, certificates=folder, datasets=["iris"]
+        plan,
+        tmp_path / "there",
+        scheduler=shared["scheduler"],
+        certificates=shared["certificates"],
+        datasets=["iris"],
     )
     assert report.computed == 12 and list(report.cubes) == ["61"]
     here = lcdb_builders.build(plan, tmp_path / "here", workers=1, datasets=[61])

@@ -29,6 +29,7 @@ from lcdb_builders.run.timing import time_units
 from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.storage.layout import Lengths
 from oracles.sampling import cell
+from pools import pool, shared  # noqa: F401
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NearestCentroid
@@ -176,7 +177,7 @@ def test_decision_values_rank_and_labels_are_predicted():
 # -- cells that fail --------------------------------------------------------------------------
 
 
-def test_a_curve_with_failed_cells_is_partial_with_counts_by_reason(tmp_path):
+def test_a_curve_with_failed_cells_is_partial_with_counts_by_reason(tmp_path, shared):
     plan = plan_of(
         {
             "KNN": {"estimator": "sklearn.neighbors.KNeighborsClassifier"},
@@ -187,7 +188,7 @@ def test_a_curve_with_failed_cells_is_partial_with_counts_by_reason(tmp_path):
             },
         }
     )
-    report = lcdb_builders.build(plan, tmp_path, workers=1)
+    report = lcdb_builders.build(plan, tmp_path, **shared)
     assert report.computed == 4 and not report.failures
     curves = {curve.unit.learner: curve for curve in overview(tmp_path).curves}
     statuses = {name: curve.status for name, curve in curves.items()}
@@ -202,9 +203,9 @@ def test_a_curve_with_failed_cells_is_partial_with_counts_by_reason(tmp_path):
         there = np.isfinite(curve.sel(n=[2, 3, 9, 60])).all("repetition")
         assert there.to_numpy()[2:].all()
         lcdb.schema.validate(db[61], values=True)
-    again = lcdb_builders.build(plan, tmp_path, workers=1)
+    again = lcdb_builders.build(plan, tmp_path, **shared)
     assert again.computed == 0 and not again.cubes["61"].written
-    more = lcdb_builders.build(plan, tmp_path, workers=1, repetitions=8)
+    more = lcdb_builders.build(plan, tmp_path, **shared, repetitions=8)
     assert more.cubes["61"].statuses["61-KNN-random-varying-default"] == "partial"
     [knn] = [c for c in overview(tmp_path).curves if c.unit.learner == "KNN"]
     draws, y = knn.unit.draws(150), bundled("61").y  # one class needs no neighbours
@@ -217,10 +218,10 @@ def test_a_curve_with_failed_cells_is_partial_with_counts_by_reason(tmp_path):
     assert kept.agrees and kept.same_bits and kept.stored["accuracy"] > 0.5
 
 
-def test_a_curve_without_any_value_has_failed(tmp_path):
+def test_a_curve_without_any_value_has_failed(tmp_path, shared):
     plan = plan_of({"X": {"estimator": "estimators.Raises"}}, sizes=[9, 60], repetitions=2)
     with pytest.raises(FailedBlocksError, match="1 curves have no value in any cell"):
-        lcdb_builders.build(plan, tmp_path, workers=1, allow_import=True)
+        lcdb_builders.build(plan, tmp_path, **shared, allow_import=True)
     [curve] = overview(tmp_path).curves
     assert curve.status == "failed"
     assert "three rows are too many" in curve.reason
@@ -410,7 +411,7 @@ def test_estimates_of_what_was_timed_follow_the_timing():
     assert short.repetitions * 0.04 <= 6.0 / 2  # a block is to end well before it may be ended
 
 
-def test_a_plan_and_a_build_time_classifiers_from_elsewhere(tmp_path, capsys):
+def test_a_plan_and_a_build_time_classifiers_from_elsewhere(tmp_path, capsys, shared):
     from lcdb_builders.run.progress import Lines
 
     from lcdb.cli import main
@@ -425,7 +426,7 @@ def test_a_plan_and_a_build_time_classifiers_from_elsewhere(tmp_path, capsys):
     hours = json.loads(capsys.readouterr().out)["total"]["core_hours"]
     assert hours == pytest.approx(0.8 / 3600, abs=1e-4)
     stream = io.StringIO()
-    lcdb_builders.build(path, tmp_path / "db", workers=1, allow_import=True, progress=Lines(stream))
+    lcdb_builders.build(path, tmp_path / "db", **shared, allow_import=True, progress=Lines(stream))
     timed = [line for line in stream.getvalue().splitlines() if "timed SLOW on 61" in line]
     assert len(timed) == 1 and "a cell at n = 90" in timed[0]
 
