@@ -6,17 +6,18 @@ with the dims learner (or pair) and n.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import xarray as xr
 
 from lcdb import stats
-from lcdb.schema import STATUSES
+from lcdb.schema import METRICS, STATUSES
 from lcdb.scores import exact_scores
 from lcdb.summaries.layout import PROBABILITIES
 
-__all__ = ["COLUMNS", "PROBABILITIES", "Labels", "cells", "cells_of_summary", "pairs"]
+__all__ = ["COLUMNS", "PROBABILITIES", "Labels", "Panel", "cells", "cells_of_summary", "pairs"]
 
 #: Sampling, split and tuning.
 Labels = tuple[str, str, str]
@@ -32,56 +33,67 @@ COLUMNS = {
 _NOT_BUILT = STATUSES.index("not_built")
 
 
-def _scores(cube: xr.Dataset, labels: Labels, metric: str, sizes: np.ndarray) -> np.ndarray:
-    """Return the scores (learner, n, repetition) of a panel."""
-    some = exact_scores(cube, metric).sel(dict(zip(_UNIT, labels, strict=True)))
-    status = cube["status"].sel(dict(zip(_UNIT, labels, strict=True))).values
-    places = np.searchsorted(cube["n"].values, sizes)
-    x = np.full((some.sizes["learner"], len(sizes), some.sizes["repetition"]), np.nan)
-    for i in np.flatnonzero(status != _NOT_BUILT):
-        # A whole curve is read: its sizes lie in the same few chunks.
-        x[i] = some.isel(learner=i).transpose("n", "repetition").values[places]
-    return x
-
-
-def _test_rows(cube: xr.Dataset, labels: Labels, sizes: np.ndarray) -> np.ndarray:
-    """Return the numbers of test rows (n, repetition)."""
-    draws = cube["n_test"].sel(sampling=labels[0], split=labels[1]).sel(n=sizes)
-    return draws.transpose("n", "repetition").values
-
-
-def cells(
-    cube: xr.Dataset, labels: Labels, metric: str, sizes: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Return the statistics of a panel's cells, by name.
+@dataclass(frozen=True)
+class Panel:
+    """The scores of a panel.
 
     Parameters
     ----------
-    cube
-        As ``db[dataset]`` has it.
-    labels
-        Sampling, split and tuning.
     metric
-        Its name.
-    sizes
-        Training sizes of the cube.
+        What they are.
+    scores
+        Array (learner, n, repetition), NaN where nothing was built.
+    test_rows
+        Array (n, repetition).
+    """
+
+    metric: str
+    scores: np.ndarray
+    test_rows: np.ndarray
+
+    @classmethod
+    def of(cls, cube: xr.Dataset, labels: Labels, metric: str, sizes: np.ndarray) -> Panel:
+        """Read a panel of a cube, for some of its sizes.
+
+        Examples
+        --------
+        >>> import lcdb
+        >>> with lcdb.tutorial() as db:
+        ...     labels = ("random", "fixed", "default")
+        ...     panel = Panel.of(db["iris"], labels, "auc", np.array([10, 100]))
+        >>> panel.scores.shape, panel.test_rows.shape
+        ((4, 2, 200), (2, 200))
+        """
+        unit = dict(zip(_UNIT, labels, strict=True))
+        some = exact_scores(cube, metric).sel(unit)
+        status = cube["status"].sel(unit).values
+        places = np.searchsorted(cube["n"].values, sizes)
+        x = np.full((some.sizes["learner"], len(sizes), some.sizes["repetition"]), np.nan)
+        for i in np.flatnonzero(status != _NOT_BUILT):
+            # A whole curve is read: its sizes lie in the same few chunks.
+            x[i] = some.isel(learner=i).transpose("n", "repetition").values[places]
+        draws = cube["n_test"].sel(sampling=labels[0], split=labels[1])
+        return cls(metric, x, draws.transpose("n", "repetition").values[places])
+
+
+def cells(panel: Panel) -> dict[str, np.ndarray]:
+    """Return the statistics of a panel's cells, by name.
 
     Examples
     --------
     >>> import lcdb
     >>> with lcdb.tutorial() as db:
     ...     labels = ("random", "fixed", "default")
-    ...     found = cells(db["iris"], labels, "accuracy", np.array([10, 100]))
+    ...     found = cells(Panel.of(db["iris"], labels, "accuracy", np.array([10, 100])))
     >>> found["mean"].shape, found["quantile"].shape[-1] == len(PROBABILITIES)
     ((4, 2), True)
     """
-    x = _scores(cube, labels, metric, sizes)
-    rows = _test_rows(cube, labels, sizes)
+    x, rows = panel.scores, panel.test_rows
     found, quantile = stats.summary(x, PROBABILITIES)
     found |= {"quantile": quantile, "lattice_p": np.full(quantile.shape[:-1], np.nan)}
     found |= {"n_test_least": rows.min(axis=-1), "n_test_most": rows.max(axis=-1)}
     there = found["count"] > 0
-    if metric == "accuracy" and there.any():
+    if panel.metric == "accuracy" and there.any():
         # Without simulations: cells whose test rows vary are not tested, so that the same cell has
         # the same p-value whatever is computed beside it.
         beside = np.broadcast_to(rows, x.shape)
@@ -110,35 +122,23 @@ def _typed(found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: array.astype(types.get(name, "f8")) for name, array in found.items()}
 
 
-def pairs(
-    cube: xr.Dataset, labels: Labels, metric: str, sizes: np.ndarray, direction: str
-) -> dict[str, np.ndarray]:
+def pairs(panel: Panel) -> dict[str, np.ndarray]:
     """Return the paired differences of every two learners, the earlier one first.
 
-    Parameters
-    ----------
-    cube, labels, metric, sizes
-        As for `cells`.
-    direction
-        ``"maximize"`` or ``"minimize"``: what is better.
-
-    Returns
-    -------
-    dict
-        Of what `lcdb.analysis.compare` returns, with the dims (pair, n): ``mean_difference`` and
-        ``better`` with the ends of their 95 % intervals, and ``count``.
+    They are what `lcdb.analysis.compare` returns, with the dims (pair, n): ``mean_difference`` and
+    ``better`` with the ends of their 95 % intervals, and ``count``.
 
     Examples
     --------
     >>> import lcdb
     >>> with lcdb.tutorial() as db:
     ...     labels = ("random", "fixed", "default")
-    ...     found = pairs(db["iris"], labels, "accuracy", np.array([10, 100]), "maximize")
+    ...     found = pairs(Panel.of(db["iris"], labels, "accuracy", np.array([10, 100])))
     >>> found["better"].shape
     (6, 2)
     """
-    x = _scores(cube, labels, metric, sizes)
-    sign = 1.0 if direction == "maximize" else -1.0
+    x = panel.scores
+    sign = 1.0 if METRICS[panel.metric].direction == "maximize" else -1.0
     names = ("mean_difference", "mean_low", "mean_high", "better", "better_low", "better_high")
     rows: dict[str, list[np.ndarray]] = {name: [] for name in (*names, "count")}
     for first, second in combinations(range(len(x)), 2):

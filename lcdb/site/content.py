@@ -20,7 +20,15 @@ from lcdb.database import Database, Key
 from lcdb.errors import NotFoundError
 from lcdb.naming import cube_key
 from lcdb.schema import METRICS, STATUSES
-from lcdb.site.cells import COLUMNS, PROBABILITIES, Labels, cells, cells_of_summary, pairs
+from lcdb.site.cells import (
+    COLUMNS,
+    PROBABILITIES,
+    Labels,
+    Panel,
+    cells,
+    cells_of_summary,
+    pairs,
+)
 from lcdb.site.table import as_table
 from lcdb.summaries.make import computed_sizes
 from lcdb.summaries.sizes import chosen_sizes
@@ -81,7 +89,7 @@ class Content:
         self.db, self.opens, self.cubes = db, opens, cubes
         self._sizes = {key: self._sizes_of(key, sizes) for key in db}
         self._made: dict[str, tuple[Key, Labels, str, str]] = {}
-        self._last: tuple[Any, dict[str, np.ndarray]] = (None, {})
+        self._last: tuple[Any, tuple[Any, dict[str, np.ndarray]]] = (None, (None, {}))
         for key, header in db.headers.items():
             for (place, labels), metric, kind in _parts(header):
                 name = f"data/{_folder(header)}/{place}-{metric}.{kind}.bin"
@@ -114,16 +122,18 @@ class Content:
         return as_table(self._columns(*self._made[path]))
 
     def _columns(self, key: Key, labels: Labels, metric: str, kind: str) -> dict[str, np.ndarray]:
-        cube, sizes = self.db[key], self._sizes[key]
-        if kind == "pairs":
-            return pairs(cube, labels, metric, sizes, METRICS[metric].direction)
         asked = (key, labels, metric)
-        if self._last[0] != asked:  # curves and tests are asked for one after the other
-            if self.db.headers[key].is_summary:
-                self._last = asked, cells_of_summary(cube, labels, metric)
-            else:
-                self._last = asked, cells(cube, labels, metric, sizes)
-        return {name: self._last[1][name] for name in COLUMNS[kind]}
+        if self._last[0] != asked:  # the files of a panel are asked for one after the other
+            self._last = asked, self._panel(*asked)
+        panel, known = self._last[1]
+        return pairs(panel) if kind == "pairs" else {name: known[name] for name in COLUMNS[kind]}
+
+    def _panel(self, key: Key, labels: Labels, metric: str) -> tuple[Any, dict[str, np.ndarray]]:
+        """Return a panel, None of a summary, and the statistics of its cells."""
+        if self.db.headers[key].is_summary:
+            return None, cells_of_summary(self.db[key], labels, metric)
+        panel = Panel.of(self.db[key], labels, metric, self._sizes[key])
+        return panel, cells(panel)
 
     def describe(self) -> dict[str, Any]:
         """Return what there is: metrics, datasets, labels, sizes, where cubes are."""

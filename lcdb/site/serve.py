@@ -16,12 +16,12 @@ from urllib.parse import unquote, urlsplit
 
 from lcdb.database import open as open_database
 from lcdb.errors import ArgumentError, LCDBError, NotFoundError, ReadError
-from lcdb.remote.format import index_name
+from lcdb.remote.format import CUBE_INDEX, decode, index_name
 from lcdb.remote.making import cube_index
 from lcdb.site.content import Content, page_files
 from lcdb.site.make import place_of
 
-__all__ = ["exploring"]
+__all__ = ["exploring", "index_of"]
 
 _RANGE = re.compile(r"bytes=(\d{1,18})-(\d{0,18})", re.ASCII)
 _LOOPBACK = "127.0.0.1"
@@ -32,7 +32,7 @@ class _Database:
 
     def __init__(self, directory: str | os.PathLike[str], sizes: str) -> None:
         self._db = open_database(directory)
-        self._lock = threading.Lock()
+        self._lock, self._indexing = threading.Lock(), threading.Lock()
         self._known: dict[str, bytes] = dict(page_files())
         self._makers: dict[str, Callable[[], bytes]] = {}
         self._files: dict[str, Path] = {}
@@ -42,7 +42,7 @@ class _Database:
                 continue
             place = place_of(header)
             self._files[place] = header.path
-            self._makers[index_name(place)] = partial(cube_index, header.path)
+            self._makers[index_name(place)] = partial(index_of, header.path)
             cubes[key] = {"url": place, "index": index_name(place), "sha256": ""}
         self._content = Content(self._db, sizes, str(Path(directory).resolve()), cubes)
 
@@ -53,15 +53,36 @@ class _Database:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(min(first, size))
                 return file.read(size if last is None else max(0, last + 1 - first)), size
-        with self._lock:
+        make = self._makers.get(name)
+        # The index of a large cube takes seconds: figures are drawn meanwhile.
+        with self._lock if make is None else self._indexing:
             if name not in self._known:
-                make = self._makers.get(name, lambda: self._content.read(name))
-                self._known[name] = make()
+                self._known[name] = self._content.read(name) if make is None else make()
             data = self._known[name]
         return data[first : None if last is None else last + 1], len(data)
 
     def close(self) -> None:
         self._db.close()
+
+
+def index_of(cube: Path) -> bytes:
+    """Return the index of a cube: the one beside it, or one that is made now.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     index_of(db.headers[61].path)[:14]
+    b'{"attributes":'
+    """
+    beside = cube.with_name(index_name(cube.name))
+    try:
+        data = beside.read_bytes()
+        if decode(data, CUBE_INDEX, beside)["header"]["bytes"] == cube.stat().st_size:
+            return data  # the page compares every chunk with it
+    except (LCDBError, OSError):
+        pass
+    return cube_index(cube)
 
 
 def _handler(database: _Database) -> type[BaseHTTPRequestHandler]:

@@ -6,9 +6,13 @@ import gzip
 import http.client
 import json
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -20,11 +24,13 @@ from plausible import snapshot_of, write_plausible
 import lcdb
 from lcdb.cli import main
 from lcdb.errors import ArgumentError, NotFoundError, ReadError, StorageError
+from lcdb.remote.format import encode
+from lcdb.remote.making import cube_index
 from lcdb.schema import METRICS
 from lcdb.site import write_site
 from lcdb.site.cells import PROBABILITIES
-from lcdb.site.content import Content, page_files
-from lcdb.site.serve import exploring
+from lcdb.site.content import PAGE, Content, page_files
+from lcdb.site.serve import exploring, index_of
 from lcdb.site.table import as_table, from_table
 from lcdb.summaries.make import summarize
 
@@ -222,12 +228,16 @@ def test_the_command_writes_a_site(tmp_path, capsys):
 
 
 def test_explore_serves_until_it_is_stopped(site):
+    with socket.socket() as some:
+        some.bind(("127.0.0.1", 0))
+        port = some.getsockname()[1]
     command = [sys.executable, "-m", "lcdb.cli", "explore", str(TUTORIAL), "--no-browser"]
     process = subprocess.Popen(
-        [*command, "--port", "0", "--sizes", "10"], stdout=subprocess.PIPE, text=True
+        [*command, "--port", str(port), "--sizes", "10"], stdout=subprocess.PIPE, text=True
     )
     try:
         url = process.stdout.readline().split()[0]
+        assert url == f"http://127.0.0.1:{port}/"
         assert urlopen(url).read() == page_files()["index.html"]
         told = json.load(urlopen(f"{url}site.json"))
         assert [one["sizes"] for one in told["datasets"]] == [[10], [10]]
@@ -255,6 +265,29 @@ def interrupt(self: object, timeout: float | None = None) -> bool:
         raise KeyboardInterrupt
     with self._cond:
         return self._flag or self._cond.wait(timeout)
+
+
+def test_the_index_beside_a_cube_is_taken_if_it_can_be_its_own(tmp_path):
+    (tmp_path / "cubes").mkdir()
+    for name in ("11.nc", "61.nc"):
+        shutil.copyfile(TUTORIAL / "cubes" / name, tmp_path / "cubes" / name)
+    beside = tmp_path / "cubes" / "61.nc.index.json"
+    right = cube_index(tmp_path / "cubes" / "61.nc")
+    record = json.loads(right)
+    del record["record_sha256"]
+    known = encode({**record, "note": "this very file"})
+    other = cube_index(tmp_path / "cubes" / "11.nc")
+    for stored, expected in ((known, known), (other, right), (b"{}", right), (known[:-9], right)):
+        beside.write_bytes(stored)
+        assert index_of(tmp_path / "cubes" / "61.nc") == expected
+
+
+def test_the_files_of_the_page_are_distributed():
+    with (Path(__file__).parents[2] / "pyproject.toml").open("rb") as file:
+        patterns = tomllib.load(file)["tool"]["setuptools"]["package-data"]["lcdb.site"]
+    for path in PAGE.iterdir():
+        assert any(fnmatch(f"page/{path.name}", pattern) for pattern in patterns)
+        assert path.name in page_files()
 
 
 def test_the_server_sends_ranges_and_serves_this_machine_alone():
