@@ -457,6 +457,11 @@ def test_the_keyboard_is_enough(shown):
     shown.press(chart, Keys.END)
     shown.press(chart, Keys.ENTER)
     shown.wait_for_text("#title", "Accuracy of LDC on iris at n = 105")
+    focus = "return document.activeElement.id"
+    assert shown.wait(lambda: shown.run(focus) == "figure", "the focus")
+    shown.press("#view-ranks", Keys.ENTER)
+    shown.wait_for_text("#title", "Ranks by mean accuracy")
+    assert shown.run(focus) == "view-ranks"
     shown.go("view=normality&dataset=11&one=NNC&n=437")
     shown.press("[data-chart=normality]", Keys.ARROW_DOWN)
     shown.wait_for_text("#reading caption", "iris at n = 105")

@@ -61,6 +61,7 @@ function notice(text) {
 }
 
 function nav() {
+  const held = document.activeElement?.id;
   at("views").replaceChildren(...Object.entries(VIEWS).map(([name, one]) => html("a", {
     href: format({ ...figure.state, view: name }), id: `view-${name}`,
     "aria-current": name === figure.state.view ? "page" : null,
@@ -70,6 +71,7 @@ function nav() {
       change({ view: name }, true);
     },
   }, one.label)));
+  if (held?.startsWith("view-")) at(held)?.focus();
 }
 
 function form() {
@@ -148,9 +150,11 @@ function draw() {
   figure.plots = view().draw(figure.model, width);
   at("charts").replaceChildren(...figure.plots.map((plot) => {
     follows(plot);
-    return html("figure", { style: `width: ${plot.width}px` }, plot.svg,
+    const box = html("figure", {}, plot.svg,
       plot.legend ? html("ul", { class: "legend" }, ...plot.legend.map(([name, text]) => html("li", {}, html("span", { class: `key ${name}` }), text))) : null,
       plot.caption ? html("figcaption", {}, plot.caption) : null);
+    box.style.width = `${plot.width}px`;
+    return box;
   }));
   view().point(figure.model, figure.plots);
 }
@@ -213,6 +217,7 @@ function keyed(event) {
 
 async function render() {
   const turn = ++figure.turn;
+  const wasInside = at("figure").contains(document.activeElement);
   nav();
   form();
   at("figure").setAttribute("aria-busy", "true");
@@ -237,7 +242,11 @@ async function render() {
   } catch (error) {
     if (turn === figure.turn) nothing(error.message);
   } finally {
-    if (turn === figure.turn) at("figure").removeAttribute("aria-busy");
+    if (turn === figure.turn) {
+      at("figure").removeAttribute("aria-busy");
+      // What had the focus may be gone: those who read on with keys go on at the figure.
+      if (wasInside && document.activeElement === document.body) at("figure").focus({ preventScroll: true });
+    }
   }
 }
 
