@@ -34,7 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--paper", choices=list(_PAPERS), default="turan2026", help="whose tables")
     parser.add_argument(
         "--table", action="append", metavar="NAME",
-        help=f"one table, may be repeated; of {', '.join(NAMES)} (jordan2018: 1, 2, C)",
+        help=f"one table, may be repeated; of {', '.join(NAMES)}; or implied, which "
+        "is errors, coverage and dominance (jordan2018: 1, 2, C)",
     )  # fmt: skip
     parser.add_argument(
         "--view", type=_views, default=[], metavar="NAME,...",

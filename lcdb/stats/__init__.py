@@ -17,6 +17,7 @@ from lcdb.stats.bands import Band, OrderChange, difference_band, last_change
 from lcdb.stats.bootstrap import bootstrap
 from lcdb.stats.counts import summary_of_counts
 from lcdb.stats.dominance import (
+    THRESHOLD,
     Dominance,
     almost_dominates,
     first_order,
@@ -86,6 +87,7 @@ __all__ = [
     "LEVEL",
     "PAIRED_TESTS",
     "QUANTILES",
+    "THRESHOLD",
     "Band",
     "Dominance",
     "OrderChange",

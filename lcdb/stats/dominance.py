@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Dominance", "almost_dominates", "first_order", "second_order", "violation"]
+__all__ = ["THRESHOLD", "Dominance", "almost_dominates", "first_order", "second_order", "violation"]
 
 #: A dominates B almost, if the upper bound of its violation is below this.
 THRESHOLD = 0.2

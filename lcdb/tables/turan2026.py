@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lcdb.errors import LabelError, did_you_mean
 from lcdb.schema import METRICS
 from lcdb.tables.frame import curve_frame
+from lcdb.tables.implied import IMPLIED
 from lcdb.tables.paired import LEFT_OUT, paired_frame, top_k_changes
 from lcdb.tables.rates import LEGEND, number, rate_row, sums
 from lcdb.tables.rows import Row, Table
@@ -406,7 +407,9 @@ def tables(
     db
         An open database, or one scaling of it: ``db.scaled("standard")``.
     names
-        Some of `NAMES`, such as ``"1"`` or ``"A9"``; all unless given.
+        Some of `NAMES`, such as ``"1"`` or ``"A9"``; all unless given. Not among these is
+        ``"implied"``: ``"errors"`` of tests of equal learners, ``"coverage"`` of mean ± 2 sd, and
+        ``"dominance"`` between learners.
     views
         Some of `lcdb.tables.VIEWS`: columns that show what the behaviour of the public generator
         would make of the same repetitions.
@@ -419,10 +422,12 @@ def tables(
     >>> first.name, [row.published for row in first.rows if row.row == "61"]
     ('table_1', [99.38, 91.51])
     """
-    chosen = [str(name).replace(".", "") for name in (NAMES if names is None else names)]
+    asked = [str(name).replace(".", "") for name in (NAMES if names is None else names)]
+    chosen = [one for name in asked for one in (IMPLIED if name == "implied" else [name])]
     for name in chosen:
-        if name not in _MAKERS:
-            msg = f"there is no table {name!r} in turan2026.{did_you_mean(name, NAMES)}"
+        if name not in _MAKERS and name not in IMPLIED:
+            known = [*NAMES, "implied", *IMPLIED]
+            msg = f"there is no table {name!r} in turan2026.{did_you_mean(name, known)}"
             raise LabelError(msg)
     for view in views:
         if view not in VIEWS:
@@ -430,7 +435,10 @@ def tables(
             raise LabelError(msg)
     db = db.scaled()
     make = _Maker(db, views)
-    return [_with_repetitions(db, _MAKERS[name](make)) for name in chosen]
+    return [
+        IMPLIED[name](db) if name in IMPLIED else _with_repetitions(db, _MAKERS[name](make))
+        for name in chosen
+    ]
 
 
 _OF_RATES = ("Non-Gaussian", "Figures in the text")

@@ -6,6 +6,9 @@ import dask.array
 import numpy as np
 import pytest
 import xarray as xr
+from counts import counts
+from scipy.stats import norm, ttest_rel
+from statsmodels.stats.multitest import multipletests
 
 from lcdb import analysis, stats
 from lcdb.errors import LabelError
@@ -143,8 +146,43 @@ def test_dominance_is_read_by_learner(scores):
     assert not found["dominates"].sel(learner="LDC", other="QDC")
     assert not found["dominates"].sel(learner="LDC", other="NMC")
     np.testing.assert_array_equal(np.diag(found["dominates"]), False)
-    with pytest.raises(ValueError, match="select one n"):
-        analysis.dominance(scores)
+
+
+def test_dominance_along_sizes_is_corrected_for_all_of_them(scores):
+    part = scores.sel(split="fixed").isel(n=[1, -1])
+    found = analysis.dominance(part, bootstraps=60, seed=2)
+    assert found["violation"].dims == ("learner", "other", "n")
+    for n in part["n"].values:
+        bare = stats.violation(*(part.sel(learner=name, n=n).values for name in ("QDC", "LDC")))
+        one = found.sel(learner="QDC", other="LDC", n=n)
+        assert float(one["violation"]) == bare
+        sd = float(one["sd"])
+        order = norm.cdf((bare - 0.2) / sd) if sd > 0 else float(bare >= 0.2)
+        pair = (part.sel(learner=name, n=n).values.astype(float) for name in ("QDC", "LDC"))
+        mean = ttest_rel(*pair, alternative="greater").pvalue
+        assert float(one["p"]) == pytest.approx(max(order, mean), rel=1e-6, abs=1e-300)
+    p = found["p"].values[np.isfinite(found["p"].values)]
+    rejected = multipletests(p, 0.05, method="holm")[0]
+    assert int(found["settled"].sum()) == rejected.sum() > 0
+    assert (found["settled"] <= found["dominates"]).all()
+
+
+def test_equal_learners_are_rarely_settled_to_dominate():
+    rng = np.random.default_rng(5)
+    draws = rng.normal(size=(counts(20, 1000), 2, 100))
+    cells = xr.DataArray(draws, {"learner": ["A", "B"]}, ("draw", "learner", "repetition"))
+    settled = [analysis.dominance(cell, bootstraps=100)["settled"].any() for cell in cells]
+    assert np.mean(settled) <= 0.06
+
+
+def test_samples_that_differ_in_a_few_repetitions_settle_nothing():
+    same = np.random.default_rng(0).normal(size=200)
+    other = same.copy()
+    other[:2] += 1.0
+    cell = xr.DataArray([other, same], {"learner": ["A", "B"]}, ("learner", "repetition"))
+    found = analysis.dominance(cell, bootstraps=100)
+    assert float(found["violation"].sel(learner="A", other="B")) == 0
+    assert not found["settled"].any()
 
 
 def test_profile_counts_problems_and_penalises_missing_learners(scores):

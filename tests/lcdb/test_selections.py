@@ -138,8 +138,6 @@ def test_a_whole_cube_needs_no_dask(shipped, monkeypatch):
 def test_what_holds_no_scores_is_refused(shipped):
     with pytest.raises(LabelError, match="holds n_test; expected one or more of accuracy"):
         analysis.summary(shipped["iris"][["n_test"]])
-    with pytest.raises(ArgumentError, match="select one n first"):
-        analysis.dominance(shipped.select("iris", **LABELS)[61])
 
 
 # -- over datasets ---------------------------------------------------------------------------------
