@@ -163,7 +163,7 @@ def test_a_table_has_a_row_for_every_value(several, metrics):
     frame = analysis.tidy(metrics)
     assert list(frame.columns) == [
         *("dataset", "learner", "sampling", "split", "tuning", "n", "fraction", "repetition"),
-        *("status", "accuracy", "brier"),
+        *("status", "scaling", "accuracy", "brier"),
     ]
     assert len(frame) == sum(part["accuracy"].size for part in metrics.values())
     row = frame[(frame.dataset == "61") & (frame.learner == "LDC") & (frame.repetition == 7)]
