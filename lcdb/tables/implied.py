@@ -115,7 +115,8 @@ def _dominance(db: Database) -> Table:
         "squared quantile distance where it is worse is below 0.2 of all, by a bootstrap of "
         f"{_BOOTSTRAPS} draws of pairs, and its mean is better, at 5 % after Holm's "
         f"correction for all ordered pairs and sizes of the dataset. At most {_SIZES} sizes of "
-        "each, evenly spread on a logarithmic axis; from and to the smallest and the largest of them. Additive, fixed, default."
+        "each, evenly spread on a logarithmic axis; from and to the smallest and the "
+        "largest of them. Additive, fixed, default."
     )
     title = "Implied. Which learner dominates which (% of sizes)"
     return Table("implied_dominance", title, tuple(rows), digits=0, note=note)
