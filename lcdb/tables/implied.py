@@ -44,7 +44,7 @@ def _errors(db: Database) -> Table:
                     if (row["population"], row["repetitions"]) == (population, count)]  # fmt: skip
             for key, name in _TESTS.items():
                 rates = 100 * np.array([row[key] for row in some])
-                beside = {
+                beside: dict[str, float | None] = {
                     "claimed": 100 * record["alpha"],
                     "least pair": float(rates.min()),
                     "most pair": float(rates.max()),
@@ -73,7 +73,10 @@ def _coverage(db: Database) -> Table:
         # Of independent draws from a normal distribution.
         independent = 1 - 2 * student.sf(2 / np.sqrt(1 + 1 / count), count - 1)
         title = f"{row['population']}: {row['learner']}, {count} repetitions"
-        beside = {"claimed": 95.0, "independent normal": 100 * float(independent)}
+        beside: dict[str, float | None] = {
+            "claimed": 95.0,
+            "independent normal": 100 * float(independent),
+        }
         rows.append(Row(title, "accuracy", None, 100 * row["share"], beside=beside))
     for name, curves in _curves(db):
         for learner in map(str, curves["learner"].values):
@@ -106,7 +109,10 @@ def _dominance(db: Database) -> Table:
         sizes = part["n"].values.astype(float)
         for i, j in zip(*np.nonzero(settled.any(axis=-1)), strict=True):
             where = sizes[settled[i, j]]
-            beside = {"from n": float(where.min()), "to n": float(where.max())}
+            beside: dict[str, float | None] = {
+                "from n": float(where.min()),
+                "to n": float(where.max()),
+            }
             share = 100 * float(settled[i, j].mean())
             title = f"{name}: {learners[i]} over {learners[j]}"
             rows.append(Row(title, "accuracy", None, share, len(sizes), beside=beside))

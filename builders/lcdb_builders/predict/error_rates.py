@@ -97,7 +97,7 @@ def rejections(differences: np.ndarray, count: int) -> dict[str, float]:
     """
     d = differences[:, :count]
     mean = stats.paired_mean(d)
-    ratio = (ROWS - TRAINED) / TRAINED
+    ratio = np.array((ROWS - TRAINED) / TRAINED)
     p = {
         "t": mean.p,
         "wilcoxon": stats.wilcoxon(d, np.zeros((len(d), 1))),
