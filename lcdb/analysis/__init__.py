@@ -9,7 +9,6 @@ results, and of a dataset of several metrics (or a whole cube) a result with the
 from lcdb.analysis.aggregates import aggregate
 from lcdb.analysis.choices import choice_shares, chosen_values
 from lcdb.analysis.comparisons import (
-    dominance,
     profile,
     rank_change,
     sample_size_for,
@@ -24,6 +23,7 @@ from lcdb.analysis.distributions import (
     quantile_curve,
     summary,
 )
+from lcdb.analysis.dominances import dominance
 from lcdb.analysis.fits import fit, fitted
 from lcdb.analysis.forecasts import (
     forecast,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lcdb.tables.rows import Row
+from lcdb.tables.rows import Row, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LEGEND", "number", "rate_row", "sums"]
+    from lcdb.database import Database
+
+__all__ = ["LEGEND", "number", "rate_row", "sums", "with_repetitions"]
 
 #: What stands beside a rate: the same curves by other tests, and how far from normal they are.
 _BESIDE = {
@@ -108,3 +111,19 @@ def sums(frame: pd.DataFrame, prefix: str = "") -> Any:
     if frame.empty:
         return {}
     return {name: int(frame[prefix + name].sum()) for name in ("cells", "missing", "constant")}
+
+
+_REPETITIONS = 1000
+_OF_RATES = ("Non-Gaussian", "Figures in the text")
+
+
+def with_repetitions(db: Database, table: Table) -> Table:
+    """Return a table of rates that says so where fewer repetitions were made than in the paper."""
+    fewest = min((header.repetitions for header in db.headers.values()), default=_REPETITIONS)
+    if fewest >= _REPETITIONS or not any(words in table.title for words in _OF_RATES):
+        return table
+    text = (
+        f"From {fewest} repetitions, the paper's from {_REPETITIONS:,}: rates of rejection grow "
+        "with the number of repetitions."
+    )
+    return replace(table, note=f"{table.note} {text}".strip())

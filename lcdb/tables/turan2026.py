@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from lcdb.schema import METRICS
 from lcdb.tables.frame import curve_frame
 from lcdb.tables.implied import IMPLIED
 from lcdb.tables.paired import LEFT_OUT, paired_frame, top_k_changes
-from lcdb.tables.rates import LEGEND, number, rate_row, sums
+from lcdb.tables.rates import LEGEND, number, rate_row, sums, with_repetitions
 from lcdb.tables.rows import Row, Table
 from lcdb.tables.views import VIEWS
 
@@ -30,7 +29,6 @@ __all__ = ["BALANCED", "BINARY", "NAMES", "published", "tables"]
 
 BALANCED = ("53", "61", "44037", "46597")
 BINARY = ("37", "53", "1063", "44037", "46733", "46847")
-_REPETITIONS = 1000
 _SOME_LEARNERS = ("DT", "LDC", "LREG", "RFOR")
 
 
@@ -436,21 +434,6 @@ def tables(
     db = db.scaled()
     make = _Maker(db, views)
     return [
-        IMPLIED[name](db) if name in IMPLIED else _with_repetitions(db, _MAKERS[name](make))
+        IMPLIED[name](db) if name in IMPLIED else with_repetitions(db, _MAKERS[name](make))
         for name in chosen
     ]
-
-
-_OF_RATES = ("Non-Gaussian", "Figures in the text")
-
-
-def _with_repetitions(db: Database, table: Table) -> Table:
-    """Return a table of rates that says so where fewer repetitions were made than in the paper."""
-    fewest = min((header.repetitions for header in db.headers.values()), default=_REPETITIONS)
-    if fewest >= _REPETITIONS or not any(words in table.title for words in _OF_RATES):
-        return table
-    text = (
-        f"From {fewest} repetitions, the paper's from {_REPETITIONS:,}: rates of rejection grow "
-        "with the number of repetitions."
-    )
-    return replace(table, note=f"{table.note} {text}".strip())
