@@ -28,6 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="an id or name, or a cube's as 61-standard, may be repeated; all cubes unless given",
     )  # fmt: skip
     parser.add_argument(
+        "--bits", type=int, metavar="N",
+        help="keep N significant binary digits of each number (14: errors below 7e-5); all unless "
+        "given",
+    )  # fmt: skip
+    parser.add_argument(
         "--release", metavar="VERSION",
         help="write DIR/release.json as well: this version of the summaries, for citations",
     )  # fmt: skip
@@ -44,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb.text import visible
 
     with open_database(arguments.database) as db:
-        options = {"sizes": arguments.sizes, "datasets": arguments.dataset}
+        options = {"sizes": arguments.sizes, "datasets": arguments.dataset, "bits": arguments.bits}
         written = []
         for path in summarize(db, arguments.out, **options):
             written.append(path)

@@ -33,7 +33,9 @@ _P_VALUES = ("dagostino_p", "skewness_p", "kurtosis_p")
 _NOT_BUILT = STATUSES.index("not_built")
 
 
-def describe(cube: xr.Dataset, sizes: np.ndarray, sha256: str) -> xr.Dataset:
+def describe(
+    cube: xr.Dataset, sizes: np.ndarray, sha256: str, bits: int | None = None
+) -> xr.Dataset:
     """Return the summary of a cube.
 
     Parameters
@@ -45,6 +47,9 @@ def describe(cube: xr.Dataset, sizes: np.ndarray, sha256: str) -> xr.Dataset:
         curve is of all of its sizes.
     sha256
         Of the cube's file.
+    bits
+        Significant binary digits to keep of what is exact otherwise; None for all. What tables need
+        of each curve stays exact.
 
     Examples
     --------
@@ -62,6 +67,8 @@ def describe(cube: xr.Dataset, sizes: np.ndarray, sha256: str) -> xr.Dataset:
     describe_top_k(cube, arrays)
     for place, metric, unit in _curves(cube):
         fields, curve = _curve(cube, metric, unit)
+        if bits is not None:
+            fields = shortened(fields, bits)
         where = (place, *unit)
         arrays["curve_statistic"][where] = [curve[name] for name in CURVE_STATISTICS]
         for name, values in fields.items():
@@ -73,7 +80,7 @@ def describe(cube: xr.Dataset, sizes: np.ndarray, sha256: str) -> xr.Dataset:
     found = xr.Dataset(
         {name: (VARIABLES[name].dims, values) for name, values in arrays.items()},
         coords=_coordinates(cube, sizes),
-        attrs=_attributes(cube, sha256),
+        attrs=_attributes(cube, sha256) | ({} if bits is None else {"significant_bits": bits}),
     )
     for name in arrays:
         found[name].attrs = {"long_name": VARIABLES[name].long_name, "units": "1"}
@@ -191,6 +198,28 @@ def rounded(x: np.ndarray, bits: int) -> np.ndarray:
     exact = np.asarray(x, np.float32)
     mantissa, exponent = np.frexp(exact)
     return np.ldexp(np.rint(mantissa * np.float32(2**bits)), exponent - bits).astype(np.float32)
+
+
+# What is kept in full unless it is asked to be short.
+_EXACT = ("mean", "sd", "minimum", "maximum", "quantile", "shapiro_w", "lattice_step")
+_EXACT_P = ("shapiro_p", "lattice_p")
+
+
+def shortened(fields: Mapping[str, np.ndarray], bits: int) -> dict[str, np.ndarray]:
+    """Return the statistics of cells, all of them with so few digits; p stays on its side of 5 %.
+
+    Examples
+    --------
+    >>> short = shortened({"mean": np.array([0.9]), "count": np.array([7])}, 8)
+    >>> short["mean"].tolist(), short["count"].tolist()
+    ([0.8984375], [7])
+    """
+    short = dict(fields)
+    for name in (*_EXACT, *_EXACT_P):
+        if name in short:
+            values = rounded(short[name], bits)
+            short[name] = on_its_side(values, short[name]) if name in _EXACT_P else values
+    return short
 
 
 def on_its_side(short: np.ndarray, p: np.ndarray) -> np.ndarray:

@@ -31,6 +31,7 @@ def summarize(
     out: str | os.PathLike[str],
     *,
     sizes: str = "log:100",
+    bits: int | None = None,
     datasets: Sequence[Key] | None = None,
 ) -> Iterator[Path]:
     """Write a summary of each cube, and yield its path.
@@ -44,6 +45,9 @@ def summarize(
         whose folder ``summaries`` they are written as ``<id>.nc``. It may be that of `db`.
     sizes
         As `lcdb.summaries.sizes.chosen_sizes` takes them, of the sizes that were computed.
+    bits
+        Significant binary digits to keep of each cell's statistics, 8 to 24: with 14 relative
+        errors are below 7e-5, and files about a fifth smaller. None for all digits.
     datasets
         Ids or names; all unless given.
 
@@ -62,6 +66,9 @@ def summarize(
     ...     small["iris"].n.values.tolist(), written[0].name
     ([5, 50], '61.nc')
     """
+    if bits is not None and not 8 <= bits <= 24:
+        msg = f"bits are {bits}; expected 8 to 24, or None for all"
+        raise ArgumentError(msg)
     target = Path(out)
     keys = list(db) if datasets is None else [db.resolve(name) for name in datasets]
     if target.suffix == ".nc" and len(keys) != 1:
@@ -81,7 +88,7 @@ def summarize(
             raise ArgumentError(msg)
         cube = db[key]
         kept = chosen_sizes(sizes, computed_sizes(cube), tuned_sizes(cube))
-        small = describe(cube, kept, _sha256(header.path))
+        small = describe(cube, kept, _sha256(header.path), bits)
         replace_file(path, as_netcdf(small))
         yield path
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lcdb
@@ -14,7 +15,9 @@ from lcdb import shipped
 from lcdb.cli import main
 from lcdb.errors import ArgumentError, DamagedError, NotFoundError
 from lcdb.release import read_release, write_release
+from lcdb.summaries.make import summarize
 from lcdb.summaries.sizes import chosen_sizes
+from lcdb.tables import curve_frame
 
 
 @pytest.fixture(scope="module")
@@ -95,3 +98,24 @@ def test_sizes_of_tuned_curves_are_kept_first(count):
     else:
         np.testing.assert_array_equal(kept, chosen_sizes(f"log:{count}", sizes))
     assert set(kept) <= set(sizes) and (np.diff(kept) > 0).all()
+
+
+def test_a_summary_of_few_digits_has_the_tables_of_the_whole(tmp_path):
+    tutorial = Path(shipped.__file__).parents[1] / "data" / "tutorial"
+    paths = {}
+    for name, more in (("whole", []), ("short", ["--bits", "14"])):
+        paths[name] = tmp_path / f"{name}.nc"
+        options = ["--dataset", "iris", "--sizes", "log:6", *more]
+        assert main(["summarize", str(tutorial), "--out", str(paths[name]), *options]) == 0
+    assert paths["short"].stat().st_size < paths["whole"].stat().st_size
+    with lcdb.open(paths["whole"]) as one, lcdb.open(paths["short"]) as other:
+        whole, short = one["iris"].load(), other["iris"].load()
+        assert short.attrs["significant_bits"] == 14 and "significant_bits" not in whole.attrs
+        lcdb.schema.validate(short)
+        pd.testing.assert_frame_equal(curve_frame(one), curve_frame(other))
+    for name in ("mean", "sd", "minimum", "maximum", "quantile", "shapiro_w", "shapiro_p"):
+        np.testing.assert_allclose(short[name], whole[name], rtol=7e-5, atol=1e-37)
+    for name in ("shapiro_p", "lattice_p"):
+        np.testing.assert_array_equal(short[name] < 0.05, whole[name] < 0.05)
+    with pytest.raises(ArgumentError, match="bits are 3; expected 8 to 24"):
+        list(summarize(lcdb.tutorial(), tmp_path, bits=3))
