@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -18,7 +19,7 @@ from lcdb_builders.learners import registry
 from lcdb_builders.reference.agreement import allowed
 from lcdb_builders.reference.block import reference_block
 from lcdb_builders.reference.cell import answer_cell, fit_cell, training_rows
-from oracles import exact_metrics, metrics
+from oracles import exact_metrics, linear, metrics
 from oracles import gaussian as oracle
 from tied import KINDS, tied, unit_of
 from tuned import compare_tuned
@@ -132,3 +133,37 @@ def test_ties_are_those_of_rational_arithmetic(name, sampling):
             right = sum((d > 0) == bool(c) for d, c in zip(exact, labels, strict=True))
             assert scores["accuracy"][i, r] == np.float32(right / len(labels)), (n, r)
     assert compared > 0
+
+
+@pytest.mark.parametrize("name", ["LREG", "LSVC"])
+def test_ties_of_linear_models_are_those_of_more_digits(name):
+    """The area under the curve of the optimum in extended precision, rounded as ranks are.
+
+    With far smaller penalties, such as LREG's of 1e-6 in a grid, cells of six rows may differ:
+    where rows of both classes are equal and others can be told apart, decision values as small as
+    the penalty are what double precision leaves of sums of numbers near 1.
+    """
+    learner, compared = registry.get(name), 0
+    for seed, kind in product(range(counts(1, 12)), KINDS):
+        snapshot = tied(kind, 160, seed)
+        snapshot = replace(snapshot, y=(snapshot.y > 0).astype(int), class_names=("a", "b"))
+        sampling = SAMPLINGS[(seed + KINDS.index(kind)) % 3]
+        unit = unit_of(name, snapshot, sampling, "varying", "default", (6, 12, 40, 90))
+        scores = learner.block(snapshot, Block(unit, unit.sizes, 0, 2), ("varying",))["varying"]
+        for (i, n), r in product(enumerate(unit.sizes), range(2)):
+            train, test = fitted_to(snapshot, unit, n, r)
+            X, sign = snapshot.X[train], np.where(snapshot.y[train] == 1, 1.0, -1.0)
+            if len(set(sign)) < 2:
+                continue
+            ones = np.ones(X.shape[1])
+            if name == "LREG":
+                at = linear.minimise(X, sign, linear.logistic, np.append(1e-4 * ones, 0))
+            else:
+                at = linear.minimise(X, sign, linear.squared_hinge(1.0), np.append(ones, 1))
+            decisions = [float(f) for f in snapshot.X[test] @ at[:-1] + at[-1]]
+            even = 1e-9 * (1 + math.log(2))
+            ranks = [metrics.single(f) if abs(f) > even else 0.0 for f in decisions]
+            area = exact_metrics.one_class_auc(ranks, (snapshot.y[test] == 1).tolist())
+            assert scores["auc"][i, r] == np.float32(float(area)), (seed, kind, n, r)
+            compared += len(set(ranks)) < len(ranks)
+    assert compared > counts(20, 300)
