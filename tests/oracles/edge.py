@@ -71,7 +71,7 @@ def logistic(X, sign, ridge, test):
     """Decision values of the minimum of the log loss + ridge |w|² / 2, in decimals."""
     try:
         return _logistic(X, sign, ridge, test, DIGITS)
-    except InvalidOperation:  # none left of the penalty, without which there is no optimum
+    except (InvalidOperation, AssertionError):  # too few are left of the penalty
         largest = int(np.frexp(np.abs(X).max())[1])
         return _logistic(X, sign, ridge, test, DIGITS + abs(largest))
 
