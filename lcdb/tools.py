@@ -50,10 +50,10 @@ def replay(*args: Any, **kwargs: Any) -> Any:
 
 
 class Recomputes:
-    """What a database can say of its cells by fitting them again."""
+    """What a database can say of its cells by computing them again."""
 
     def predictions(self, dataset: int | str, learner: str, **options: Any) -> Any:
-        """Return what the cells of a curve predicted at one size, fitted again.
+        """Return what the cells of a curve predicted at one size, computed again.
 
         The options are those of `lcdb_builders.predict.predictions.predictions`: n, sampling,
         split, tuning, scaling, repetitions, rows, chosen_by, workers, progress, allow_import.
@@ -68,7 +68,7 @@ class Recomputes:
         return _tool("predictions")(self, dataset, learner, **options)
 
     def derive(self, dataset: int | str, learner: str, metric: Any, **options: Any) -> Any:
-        """Return a curve of any metric, of cells that are fitted again.
+        """Return a curve of any metric, of cells that are computed again.
 
         The options are those of `lcdb_builders.predict.predictions.derive`: n, sampling, split,
         tuning, scaling, repetitions, rows, chosen_by, workers, progress, allow_import.

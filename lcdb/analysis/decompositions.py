@@ -1,4 +1,4 @@
-"""What an error is made of along n, and which rows are hard: from predictions fitted again."""
+"""What an error is made of along n, and which rows are hard: from predictions made again."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def bias_variance(
     dataset, learner
         Which curve.
     n
-        Sizes; each is fitted again.
+        Sizes; each is computed again.
     **options
         As `Database.predictions` takes them, but for `rows`.
 
@@ -122,7 +122,7 @@ def hardness(
     dataset, learner
         Which curve.
     n
-        Sizes; each is fitted again.
+        Sizes; each is computed again.
     **options
         As `Database.predictions` takes them.
 

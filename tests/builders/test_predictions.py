@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import xarray as xr
 from counts import counts
+from hosts import serving
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.unit import DRAWS, Block
 from lcdb_builders.planning.plan import load_plan
@@ -17,6 +20,7 @@ from lcdb_builders.reference.block import draws_block
 from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.storage.blocks import Blocks
 from lcdb_builders.storage.environment import environment
+from lcdb_builders.storage.indexes import index_database
 from lcdb_builders.storage.layout import Lengths
 from lcdb_builders.storage.pack import pack
 from sklearn import metrics as sk
@@ -28,6 +32,7 @@ from lcdb.errors import (
     ImportRefusedError,
     LabelError,
     NotBuiltError,
+    NotFoundError,
     PartialCurveWarning,
     RecomputedWarning,
 )
@@ -58,13 +63,14 @@ TUNED = PLAN | {
 }
 
 
-def build(root, content, spoil="", skip="", change=None, where=None):
+def build(root, content, spoil="", skip="", change=None, where=None, snapshot=None):
     """Build a database in this process.
 
     `spoil` names a learner whose accuracies are made up, `skip` one that is not built; `change` is
-    called with all scores of learners, `where` is the environment that they are said to be of.
+    called with all scores of learners, `where` is the environment that they are said to be of;
+    `snapshot` is another dataset than iris.
     """
-    plan, snapshot = load_plan(content), bundled("61")
+    plan, snapshot = load_plan(content), snapshot or bundled("61")
     learners = plan_learners(plan, allow_import=True)
     every, blocks = units(plan, snapshot, learners), Blocks(root)
     for unit in every:
@@ -332,6 +338,46 @@ def test_numbers_of_other_machines_may_differ_as_implementations_do(tmp_path):
         pytest.raises(CellError, match="its brier is"),
     ):
         other.predictions("iris", "LDC", n=10, **where)
+
+
+def test_a_database_on_a_host_predicts_as_it_does_here(db, tmp_path):
+    root = tmp_path / "hosted"
+    shutil.copytree(db.path, root)
+    index_database(root)
+    where = {"sampling": "random", "split": "fixed", "workers": 1}
+    right = db.predictions("iris", "LREG", n=40, **where)
+    cell = {"learner": "LREG", "sampling": "random", "split": "fixed", "n": 40, "repetition": 1}
+    with serving(root) as served:
+        for url in (served.url, f"{served.url}/cubes/61.nc"):
+            with lcdb.open(url) as hosted:
+                served.forget()
+                assert hosted.predictions("iris", "LREG", n=40, **where).identical(right)
+                asked = {path for path, _ in served.requests}
+                assert {"/snapshots/61.npz", "/snapshots/61.json", "/manifest/61.json"} <= asked
+                again = lcdb.replay(hosted, "iris", **cell)
+                assert again.same_bits and again.expects_same_bits
+        shutil.rmtree(root / "snapshots")
+        shutil.rmtree(root / "manifest")
+        with lcdb.open(served.url) as hosted:  # a dataset that ships, and numbers of who knows whom
+            bare = hosted.predictions("iris", "LREG", n=40, **where)
+            assert bare.equals(right) and bare.attrs["largest_difference"] == 0
+
+
+def test_a_dataset_that_is_nowhere_is_told_by_its_file(tmp_path):
+    own = replace(bundled("61"), id="flowers")
+    root = build(tmp_path / "own", ONE, snapshot=own)
+    index_database(root)
+    where = {"n": 10, "sampling": "random", "workers": 1}
+    shutil.move(root / "snapshots", tmp_path / "aside")
+    with (
+        serving(root) as served,
+        lcdb.open(served.url) as hosted,
+        pytest.raises(NotFoundError, match=r"/snapshots/flowers\.json does not exist: .*upload"),
+    ):
+        hosted.predictions("flowers", "LDC", **where)
+    shutil.move(tmp_path / "aside", root / "snapshots")
+    with serving(root) as served, lcdb.open(served.url) as hosted:
+        assert hosted.predictions("flowers", "LDC", **where).sizes["repetition"] == R
 
 
 def test_sizes_and_repetitions_come_in_the_order_they_are_asked_for(db):

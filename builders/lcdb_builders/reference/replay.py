@@ -27,6 +27,7 @@ from lcdb_builders.domain.unit import DRAWS, Block, Unit
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.reference.agreement import allowed
+from lcdb_builders.reference.brought import Brought
 from lcdb_builders.reference.cell import (
     Answers,
     LostCellError,
@@ -138,17 +139,14 @@ class Replayer:
     def __init__(self, database: Database, *, allow_import: bool) -> None:
         self.database = database
         self.allow_import = allow_import
+        self._brought = Brought(database)
         self._contents: dict[Key, Contents] = {}
         self._snapshots: dict[Key, Snapshot] = {}
 
     @property
     def root(self) -> Path:
-        """The database directory (of a single cube: the folder above its own)."""
-        path = self.database.path
-        if not isinstance(path, Path):
-            msg = f"{path} is a URL: replaying needs the snapshots of its datasets; 'lcdb pull' it"
-            raise NotFoundError(msg)
-        return path if path.is_dir() else path.resolve().parent.parent
+        """The database directory, or a folder for what was brought of one on a host."""
+        return self._brought.root
 
     def contents(self, key: Key) -> Contents:
         """Return what the cube of a dataset says that it holds."""
@@ -182,11 +180,10 @@ class Replayer:
         if key not in self._snapshots:
             id = dataset_id(unit.dataset, unit.scaling)
             try:
+                self._brought.bring("snapshots", f"{id}.json", f"{id}.npz")
                 found = snapshots.load(self.root / "snapshots", id)
-            except NotFoundError:
-                if not id.isdecimal():
-                    raise
-                found = obtain(id, offline=True)
+            except NotFoundError as error:
+                found = self._obtained(id, error)
             if found.sha256 != unit.dataset_sha256:
                 msg = (
                     f"the dataset {id} at hand has the digest {found.sha256[:12]}…, the "
@@ -195,6 +192,17 @@ class Replayer:
                 raise DatasetError(msg)
             self._snapshots[key] = scaled(found, unit.scaling, unit.seed)
         return self._snapshots[key]
+
+    def _obtained(self, id: str, missing: NotFoundError) -> Snapshot:
+        """Return a dataset that ships or was fetched before, in the place of a missing one."""
+        if not id.isdecimal():
+            raise missing
+        try:
+            return obtain(id, offline=True)
+        except LCDBError:
+            if self.database.host is None:
+                raise
+            raise missing from None
 
     @one_thread()
     def cell(self, dataset: Key, labels: Mapping[str, str], n: int, repetition: int) -> Replay:
@@ -270,6 +278,10 @@ class Replayer:
     def expects_same_bits(self, unit: Unit, learner: Learner) -> bool:
         """Whether stored numbers come from this implementation, and only from such machines."""
         if learner.implementation != unit.implementation:
+            return False
+        try:
+            self._brought.bring("manifest", f"{unit.dataset}.json")
+        except LCDBError:
             return False
         entry = Manifest.read(self.root, unit.dataset).current
         known = entry.by_unit.get(unit) if entry is not None else None
