@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
@@ -37,8 +36,6 @@ from lcdb.trials import TrialHeader
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from lcdb.remote.host import Host
 
 __all__ = ["Database", "Key", "open"]
 
@@ -202,11 +199,6 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
         """
         named = self._scaling if scaling == "none" else scaling
         return resolve(self._headers, self._experiments, dataset, named, str(self.path))
-
-    @property
-    def host(self) -> Host | None:
-        """The host that cubes come from; None for a folder of this machine."""
-        return None if isinstance(self.path, Path) else cast("Host", self._source)
 
     def _check_open(self) -> None:
         if self._life["closed"]:

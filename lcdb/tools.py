@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lcdb.errors import MissingExtraError
+from lcdb.folder import Folder
+
+if TYPE_CHECKING:
+    from lcdb.remote.host import Host
 
 __all__ = ["Recomputes", "learning_curve", "replay"]
 
@@ -51,6 +55,13 @@ def replay(*args: Any, **kwargs: Any) -> Any:
 
 class Recomputes:
     """What a database can say of its cells by computing them again."""
+
+    _source: Folder | Host
+
+    @property
+    def host(self) -> Host | None:
+        """The host that cubes come from; None for a folder of this machine."""
+        return None if isinstance(self._source, Folder) else self._source
 
     def predictions(self, dataset: int | str, learner: str, **options: Any) -> Any:
         """Return what the cells of a curve predicted at one size, computed again.
