@@ -1,6 +1,7 @@
 """docs/cluster.md: what its commands do, run with local processes in the place of nodes."""
 
 import contextlib
+import gc
 import hashlib
 import os
 import re
@@ -9,8 +10,10 @@ import socket
 import stat
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
+import lcdb_builders
 import pytest
 from e2e.commands import PATIENCE, TESTS, finish, lcdb
 
@@ -143,6 +146,24 @@ def test_slurm_workers(site, undisturbed):
     assert code == 0, err
     assert "1 SLURM jobs of 2 workers" in err
     assert sha256(environment["DB"]) == undisturbed
+
+
+def test_slurm_workers_of_a_script(site, monkeypatch):
+    folder, environment = site
+    monkeypatch.chdir(folder)
+    for name in ("PATH", "FAKE_QUEUE"):
+        monkeypatch.setenv(name, environment[name])
+    text = block("`slurm.toml`", "toml", jobs="1", cores="1")
+    (folder / "slurm.toml").write_text(text + 'scheduler_options = { host = "127.0.0.1" }\n')
+    plan = {"datasets": [61], "learners": ["NMC"], "samplings": ["random"], "sizes": [1, 20]}
+    with warnings.catch_warnings():
+        # dask-jobqueue leaves the files with the key to the garbage collector.
+        warnings.simplefilter("ignore", ResourceWarning)
+        report = lcdb_builders.build(plan, folder / "database", slurm=folder / "slurm.toml")
+        gc.collect()
+    assert report.computed == 4 and set(report.cubes["61"].statuses.values()) == {"complete"}
+    (script,) = (folder / "queue").glob("*.sh")
+    assert "#SBATCH" in script.read_text()
 
 
 def test_a_scheduler_of_ones_own(site, undisturbed):
