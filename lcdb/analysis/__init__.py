@@ -24,6 +24,7 @@ from lcdb.analysis.distributions import (
     summary,
 )
 from lcdb.analysis.dominances import dominance
+from lcdb.analysis.early import halving, lccv
 from lcdb.analysis.fits import fit, fitted
 from lcdb.analysis.forecasts import (
     forecast,
@@ -52,8 +53,10 @@ __all__ = [
     "forecast",
     "forecast_benchmark",
     "forecast_calibration",
+    "halving",
     "hardness",
     "in_words",
+    "lccv",
     "normality",
     "normality_by_repetitions",
     "paired_normality",

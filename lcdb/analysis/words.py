@@ -21,9 +21,9 @@ def in_words(result: xr.Dataset) -> str:
     Parameters
     ----------
     result
-        Of `compare`, `crossing`, `shape`, `power`, `repetitions_for` or `aggregate`, for one curve
-        or pair of curves: select one first. Where there are several sizes, p-values are corrected
-        for them (Holm) before anything is called settled.
+        Of `compare`, `crossing`, `shape`, `power`, `repetitions_for`, `halving`, `lccv` or
+        `aggregate`, for one curve or pair of curves: select one first. Where there are several
+        sizes, p-values are corrected for them (Holm) before anything is called settled.
 
     Examples
     --------
@@ -229,9 +229,26 @@ def _aggregate(result: xr.Dataset) -> str:
     return f"{text}. Left out: {', '.join(left)}." if left else f"{text}."
 
 
+def _early(result: xr.Dataset) -> str:
+    names = {"halving": "successive halving", "lccv": "learning-curve cross-validation"}
+    budgets = ", ".join(map(str, result.attrs["budgets"]))
+    value = {name: float(result[name]) for name in ("regret", "regret_high", "right", "rows_share")}
+    if np.isnan(value["regret"]):
+        return _capital(f"{_dataset(result)}there are no values to choose by.")
+    return _capital(
+        f"{_dataset(result)}{names[result.attrs['analysis']]} over n = {budgets} takes "
+        f"{100 * value['rows_share']:.0f} % of the training rows of trying every learner at the "
+        f"last size and chooses a best one in {100 * value['right']:.0f} % of repetitions; the "
+        f"chosen one's mean {_metric(result)} is worse than the best by {value['regret']:.3g} on "
+        f"average, and by at most {value['regret_high']:.3g} in 95 %."
+    )
+
+
 _SENTENCES: dict[str, Callable[[xr.Dataset], str]] = {
     "aggregate": _aggregate,
     "compare": _compare,
+    "halving": _early,
+    "lccv": _early,
     "crossing": _crossing,
     "shape": _shape,
     "power": _power,
@@ -242,6 +259,8 @@ _DIMS = {
     "aggregate": {"learner", "other"},
     "compare": {"n", "q"},
     "crossing": {"n"},
+    "halving": {"learner"},
+    "lccv": {"learner"},
     "shape": set[str](),
     "power": {"repetitions"},
     "repetitions_for": set[str](),

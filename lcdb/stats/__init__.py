@@ -24,6 +24,7 @@ from lcdb.stats.dominance import (
     second_order,
     violation,
 )
+from lcdb.stats.early import Chosen, halve, stop_early
 from lcdb.stats.intervals import band_width, quantile_interval, quantile_ranks
 from lcdb.stats.lattice import LARGEST_STEP, grouped_normal_test, ragged_lattice_test
 from lcdb.stats.multiplicity import benjamini_hochberg, holm, lilliefors
@@ -89,6 +90,7 @@ __all__ = [
     "QUANTILES",
     "THRESHOLD",
     "Band",
+    "Chosen",
     "Dominance",
     "OrderChange",
     "Pair",
@@ -116,6 +118,7 @@ __all__ = [
     "gap_distance",
     "gaussian_null",
     "grouped_normal_test",
+    "halve",
     "harrell_davis",
     "holm",
     "improvement",
@@ -147,6 +150,7 @@ __all__ = [
     "shape_of",
     "sign_test",
     "signed_ranks_of",
+    "stop_early",
     "summary",
     "summary_of_counts",
     "superiority",

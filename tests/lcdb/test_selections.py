@@ -17,6 +17,8 @@ OF_SCORES = {
     "crossing": ({"resamples": 20}, {}),
     "dominance": ({"bootstraps": 20, "seed": 3}, {"n": -1}),
     "fit": ({"models": ["pow2"], "over": 0.5, "smallest": 2}, {}),
+    "halving": ({"keep": 0.4, "direction": "minimize"}, {}),
+    "lccv": ({"direction": "minimize"}, {}),
     "normality": ({}, {}),
     "normality_by_repetitions": ({"counts": [25, 200]}, {}),
     "paired_normality": ({"dim": "learner"}, {}),
@@ -31,7 +33,8 @@ OF_SCORES = {
 }
 #: Those that compare learners.
 OF_LEARNERS = {
-    *("compare", "crossing", "dominance", "paired_normality", "power", "rank_change"),
+    *("compare", "crossing", "dominance", "halving", "lccv", "paired_normality", "power"),
+    "rank_change",
     *("repetitions_for", "top_k_change"),
 }
 #: Those that make one answer of all datasets.
