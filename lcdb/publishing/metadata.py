@@ -163,7 +163,9 @@ def _matching(pattern: re.Pattern[str], text: str, name: str, example: str) -> s
 
 
 def _title(contents: Contents) -> str:
-    names = [shortened(cube.name, 40) for cube in contents.cubes] or list(contents.experiments)
+    # Cubes of scaled features are of the same dataset.
+    datasets = {cube.sha256: shortened(cube.name, 40) for cube in contents.cubes}
+    names = list(datasets.values()) or list(contents.experiments)
     which = ", ".join(names) if len(names) <= 3 else f"{len(names)} datasets"
     return f"Learning curves as distributions: {which}"
 
@@ -173,7 +175,7 @@ def _description(contents: Contents) -> str:
         return f"Distributions over hyper-parameters: {'; '.join(contents.experiments.values())}."
     repetitions = sorted({cube.repetitions for cube in contents.cubes})
     many = f"{repetitions[-1]:,}" if len(repetitions) == 1 else f"up to {repetitions[-1]:,}"
-    count = len(contents.cubes)
+    count = len({cube.sha256 for cube in contents.cubes})
     learners = contents.labels("learner")
     scores = ", ".join(metric.long_name for metric in METRICS.values())
     summaries = all(cube.path.startswith("summaries/") for cube in contents.cubes)

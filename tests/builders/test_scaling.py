@@ -11,6 +11,7 @@ import lcdb_builders
 import numpy as np
 import pandas as pd
 import pytest
+from hosts import serving
 from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.domain.scaling import rescaled, scaled
 from lcdb_builders.planning.plan import load_plan
@@ -322,3 +323,21 @@ def test_figures_and_reports_are_of_the_scaling_that_is_asked_for(built, tmp_pat
         out = ["--scaling", "standard", "--out", str(tmp_path / name)]
         assert main([command[0], str(built), *command[1:], *out]) == 0
         assert capsys.readouterr().out.strip() == str(tmp_path / name)
+
+
+def test_what_is_published_and_pulled_has_every_scaling(built, tmp_path):
+    root = shutil.copytree(built, tmp_path / "db")
+    out = tmp_path / "published"
+    assert main(["publish", str(root), "--url", "https://example.org/db", "--out", str(out)]) == 0
+    page = (out / "README.md").read_text()
+    assert page.startswith("# Learning curves as distributions: iris\n")
+    assert "on 1 dataset:" in page and "| 61-standard | iris |" in page
+    assert main(["index", str(root)]) == 0
+    with serving(root) as served:
+        assert main(["pull", served.url, str(tmp_path / "copy")]) == 0
+        with lcdb.open(served.url) as there, lcdb.open(tmp_path / "copy") as copy:
+            assert list(there) == list(copy) == [61, "61-minmax", "61-standard"]
+            labels = {"sampling": "random", "scaling": "minmax"}
+            np.testing.assert_array_equal(
+                there.curve("iris", "NNC", **labels), copy.curve("iris", "NNC", **labels)
+            )
