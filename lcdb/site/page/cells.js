@@ -2,7 +2,7 @@
 
 import { Plot, colour, padded } from "./chart.js";
 import { brief } from "./elements.js";
-import { evenBins, latticeBins, normalDensity, normalPlot, shown, whole } from "./numbers.js";
+import { evenBins, latticeBins, normalDensity, normalPlot, pValue, shown, whole } from "./numbers.js";
 import { ofCell } from "./python.js";
 import { circumstances, datasetName, metricName } from "./words.js";
 
@@ -103,7 +103,7 @@ export const cell = {
       if (tests.constant) return [name, "–", "all values are equal"];
       if (Number.isNaN(value)) return [name, "–", "cannot be told"];
       const isLattice = name.includes("lattice");
-      return [name, shown(value, 3), (isLattice ? value <= LEVEL : value < LEVEL) ? "not normal at 5 %" : "may be normal"];
+      return [name, pValue(value), (isLattice ? value <= LEVEL : value < LEVEL) ? "not normal at 5 %" : "may be normal"];
     };
     const rows = [
       ["repetitions", String(tests.count), ""],

@@ -2,7 +2,7 @@
 
 import { Plot } from "./chart.js";
 import { brief, svg } from "./elements.js";
-import { percent, shown } from "./numbers.js";
+import { pValue, percent, shown } from "./numbers.js";
 import { ofNormality } from "./python.js";
 import { metricWord, samplingName, splitName, tuningName, datasetName, named } from "./words.js";
 
@@ -10,7 +10,7 @@ const LEVEL = 0.05;
 const HEAD = 30;
 const CLASSES = [
   ["keeps", "not rejected at 5 %"], ["rejects", "p < 5 %"], ["firmly", "p < 0.1 %"],
-  ["far", "p < 10⁻¹⁰"], ["constant", "all values equal"], ["absent", "no values"],
+  ["far", "p < 10⁻¹⁰"], ["constant", "all values equal"], ["absent", "not tested"],
 ];
 
 function kind(p, constant, count, isLattice) {
@@ -59,7 +59,7 @@ export const normality = {
     const sizes = sets.flatMap((one) => one.sizes);
     const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
     const plot = new Plot({
-      width, height: 18 + 44 + rows.length * rowHeight(rows) + sets.length * HEAD, name: "normality", left, right: 52, top: 18,
+      width, height: 18 + 44 + rows.length * rowHeight(rows) + sets.length * HEAD, name: "normality", left, right: 68, top: 18,
       x: [Math.max(least - 0.5, 0.5), most + 0.5], xKind: state.axis, xWhole: true, y: [0, 1], yTicks: false, xName: "training rows n",
       alt: `Tests of normality by dataset, learner and n. Rejected at 5 %: ${rows.map((row) => `${brief(row.learner)} on ${datasetName(row.dataset)} ${percent(row.share)}`).join(", ")}.`,
     });
@@ -131,7 +131,7 @@ export const normality = {
       rows: here.map((row) => ({
         learner: row.learner,
         opens: { view: "cell", one: row.learner },
-        cells: [named(row.learner, row.learner === state.one ? "chosen" : ""), shown(row.w[i]), shown(row.p[i], 3), words[row.kinds[i]], percent(row.share)],
+        cells: [named(row.learner, row.learner === state.one ? "chosen" : ""), shown(row.w[i]), pValue(row.p[i]), words[row.kinds[i]], percent(row.share)],
       })),
     };
   },

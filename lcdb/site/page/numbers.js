@@ -10,6 +10,11 @@ export function shown(x, digits = 4) {
   return `${x < 0 ? "−" : ""}${text}`;
 }
 
+/** A p-value to three digits; what is too small for a double is not 0. */
+export function pValue(p) {
+  return p === 0 ? "< 1e-300" : shown(p, 3);
+}
+
 /** A share as a percentage. */
 export function percent(x) {
   return Number.isNaN(x) ? "–" : `${(100 * x).toFixed(0)} %`;
