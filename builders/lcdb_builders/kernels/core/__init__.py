@@ -1,1 +1,7 @@
-"""What every family of kernels stands on: compiling, vectors, random words, sets of rows."""
+"""What every family of kernels stands on.
+
+`jit` compiles, `store` keeps what was compiled and `sources` says what it was made of; `simd` and
+`bits` are vectors in registers, `elementary` logarithms and exponentials that are the same on every
+machine, `rng` keyed random words; `sets` draws rows and groups columns, `holdout` parts rows to
+tune and records what was chosen, `cell` names the numbers of a cell.
+"""

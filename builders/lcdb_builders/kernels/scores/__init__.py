@@ -1,1 +1,7 @@
-"""From scores of test rows to the metrics of a cell."""
+"""From scores of test rows to the numbers of a cell, which `lcdb_builders.kernels.core.cell` names.
+
+`metrics` scores a test set from log scores or from probabilities, `losses` has its sums over rows
+and `auc` the area under the ROC curve; `counts` does the same from a confusion matrix, for what is
+always certain; `one_vs_rest` from decision values. `kept` writes what is said of each row behind
+the numbers, where that is asked for. Ties are those of numbers rounded to single precision.
+"""

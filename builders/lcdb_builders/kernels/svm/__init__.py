@@ -1,1 +1,10 @@
-"""GSVC."""
+"""GSVC: a support vector machine with a Gaussian kernel (Cortes and Vapnik 1995).
+
+At the exact optimum, by sequential minimal optimisation (Platt 1998; Fan, Chen and Lin 2005) and
+then Newton steps on the free support vectors. One class against the rest. The dataset's kernel
+matrix is computed once; a cell costs between n and n², by how classes overlap.
+
+`gram` has the kernel; `smo` the pair steps, `free_vectors` the Newton steps, `working_set` the few
+rows that move and the loop around both; `anchors` the machines, and those of the whole pool from
+which fresh draws start; `block` goes through cells, `tuned` along a path of C.
+"""

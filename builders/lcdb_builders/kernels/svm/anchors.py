@@ -23,10 +23,12 @@ __all__ = [
     "anchors_of",
     "decide",
     "fit_draw",
+    "list_support",
     "machines_of",
     "missed",
+    "moving_of",
     "reach_of",
-    "sets_of",
+    "settle_class",
 ]
 
 # Errors so close to the intercept are of rows that may well move, where C is not small.
@@ -36,13 +38,14 @@ NEAR_NUMBERS, NEAR_ROWS = 1 << 25, 1024
 # Neighbouring anchors' sizes have this ratio, about.
 ANCHOR_RATIO = 2.0**0.5
 
-#: The machines of all classes: `sign` (K, N), coefficients `beta` and decision values without
-#: intercept `f` (K, N), `bound` (N,) of coefficients, errors' extremes `top`, `bottom` (K,) as
-#: `settle` has them, `known` (K,) rows that they cover, `fresh` (K,) rows in the set of moving rows
-#: when it was gathered, `count` (4,) see `svm_block`.
+#: The machines of all classes: `gram` (N, N); `sign` (K, N), coefficients `beta` and decision
+#: values without intercept `f` (K, N), `bound` (N,) of coefficients, errors' extremes `top`,
+#: `bottom` (K,) as `settle` has them, `known` (K,) rows that they cover; sets of moving rows
+#: `moving`, one for all classes or one for each, and `fresh` (K,) rows in it when it was gathered;
+#: `support`, `by` (N,) workspace; `count` (4,) see `svm_block`.
 Machines = namedtuple(
     "Machines",
-    ["sign", "beta", "f", "bound", "top", "bottom", "known", "fresh", "count"],
+    "gram sign beta f bound top bottom known moving fresh support by count",
 )
 
 #: Machines of the pool: rows per draw `sizes` (A,), `share` (A, K, N) of its bound that each
@@ -52,22 +55,17 @@ Anchors = namedtuple("Anchors", ["sizes", "share", "centre", "order"])
 
 
 @kernel(glue=True)
-def sets_of(task, gram, sets):
-    """Return so many empty sets of moving rows."""
-    places = min(len(task.pool), NEAR_ROWS, 32 + int(np.sqrt(NEAR_NUMBERS / sets)))
-    return [near(len(task.y), places, gram) for _ in range(sets)]
-
-
-@kernel(glue=True)
-def machines_of(task):
-    """Return machines without rows."""
+def machines_of(task, gram, sets):
+    """Return machines without rows, and so many sets of moving rows."""
     classes = task.classes
     rows = len(task.y)
     sign = np.empty((classes, rows))
     for c in range(classes):
         for r in range(rows):
             sign[c, r] = 1.0 if task.y[r] == c else -1.0
+    places = min(len(task.pool), NEAR_ROWS, 32 + int(np.sqrt(NEAR_NUMBERS / sets)))
     return Machines(
+        gram,
         sign,
         np.zeros((classes, rows)),
         np.zeros((classes, rows)),
@@ -75,8 +73,46 @@ def machines_of(task):
         np.empty(classes),
         np.empty(classes),
         np.zeros(classes, np.int64),
+        [near(rows, places, gram) for _ in range(sets)],
         np.zeros(classes, np.int64),
+        np.empty(rows, np.int64),
+        np.empty(rows),
         np.zeros(4, np.int64),
+    )
+
+
+@kernel(glue=True)
+def moving_of(machines, c):
+    """Return the set of moving rows of a class."""
+    return machines.moving[min(c, len(machines.moving) - 1)]
+
+
+@kernel(glue=True)
+def settle_class(machines, c, tolerance, centre, reach):
+    """Bring the machine of a class to its optimum.
+
+    Parameters
+    ----------
+    machines, c
+        The machine.
+    tolerance
+        Violation of the optimality conditions that is aimed at.
+    centre
+        About its intercept.
+    reach
+        How far from that errors are of rows that may well move.
+    """
+    machines.top[c], machines.bottom[c] = settle(
+        machines.gram,
+        machines.sign[c],
+        machines.bound,
+        machines.beta[c],
+        machines.f[c],
+        tolerance,
+        centre,
+        reach,
+        moving_of(machines, c),
+        machines.count,
     )
 
 
@@ -119,7 +155,7 @@ def decide(machines, limit, columns, at):
 
 
 @kernel
-def anchors_of(task, gram, C, tolerance, machines, found):
+def anchors_of(task, C, tolerance, machines):
     """Fit the whole pool with bounds as they are on average in draws of up to the largest size."""
     pool = task.pool
     m = len(pool)
@@ -155,9 +191,9 @@ def anchors_of(task, gram, C, tolerance, machines, found):
                 beta[row] *= scale
             for row in range(rows):
                 f[row] *= scale
-            leave_all(found)
+            leave_all(machines.moving[0])
             top, bottom = settle(
-                gram,
+                machines.gram,
                 machines.sign[c],
                 machines.bound,
                 beta,
@@ -165,7 +201,7 @@ def anchors_of(task, gram, C, tolerance, machines, found):
                 tolerance,
                 middle,
                 reach_of(C, size),
-                found,
+                machines.moving[0],
                 machines.count,
             )
             middle = 0.5 * (top + bottom)
@@ -174,7 +210,7 @@ def anchors_of(task, gram, C, tolerance, machines, found):
                 share[a, c, row] = beta[row] / bound
             distance = np.abs(machines.sign[c][pool] - f[pool] - middle)
             order[a, c] = pool[np.argsort(distance)]
-    leave_all(found)
+    leave_all(machines.moving[0])
     machines.bound[:] = 0.0
     return Anchors(sizes, share, centre, order)
 
@@ -197,34 +233,31 @@ def start_at(share, order, sign, bound, beta):
             total += beta[row] - before
 
 
-@kernel(glue=True)
-def fit_draw(gram, anchors, a, c, tolerance, reach, machines, found, support, by):
-    """Fit the machine of a class, from anchor a, to the rows that have a bound."""
-    beta = machines.beta[c]
-    f = machines.f[c]
-    start_at(anchors.share[a, c], anchors.order[a, c], machines.sign[c], machines.bound, beta)
+@kernel(borrow=True)
+def list_support(beta, rows, support, by):
+    """List the rows with a coefficient, and these; returns how many."""
     count = 0
-    for row in range(len(beta)):
+    for row in rows:
         if beta[row] != 0.0:
             support[count] = row
             by[count] = beta[row]
             count += 1
+    return count
+
+
+@kernel(glue=True)
+def fit_draw(machines, c, anchors, a, tolerance, reach):
+    """Fit the machine of a class, from anchor a, to the rows that have a bound."""
+    beta, f = machines.beta[c], machines.f[c]
+    share, sign = anchors.share[a, c], machines.sign[c]
+    start_at(share, anchors.order[a, c], sign, machines.bound, beta)
+    count = list_support(beta, range(len(beta)), machines.support, machines.by)
     f[:] = 0.0
-    add_rows(gram, support, by, count, f)
-    leave_all(found)
-    machines.top[c], machines.bottom[c] = settle(
-        gram,
-        machines.sign[c],
-        machines.bound,
-        beta,
-        f,
-        tolerance,
-        _middle(anchors.share[a, c], machines.sign[c], machines.bound, f, anchors.centre[a, c]),
-        reach,
-        found,
-        machines.count,
-    )
-    machines.fresh[c] = found.size[0]
+    add_rows(machines.gram, machines.support, machines.by, count, f)
+    leave_all(moving_of(machines, c))
+    centre = _middle(share, sign, machines.bound, f, anchors.centre[a, c])
+    settle_class(machines, c, tolerance, centre, reach)
+    machines.fresh[c] = moving_of(machines, c).size[0]
 
 
 @kernel(borrow=True)

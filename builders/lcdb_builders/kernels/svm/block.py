@@ -9,7 +9,7 @@ for: the way to a cell, and so its last bit, is the same in every list of sizes.
 
 from __future__ import annotations
 
-import numpy as np
+from collections import namedtuple
 
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import ADDITIVE, draw
@@ -27,10 +27,11 @@ from lcdb_builders.kernels.svm.anchors import (
     decide,
     fit_draw,
     machines_of,
+    moving_of,
     reach_of,
-    sets_of,
+    settle_class,
 )
-from lcdb_builders.kernels.svm.working_set import leave_all, settle
+from lcdb_builders.kernels.svm.working_set import leave_all
 
 __all__ = ["report", "svm_block"]
 
@@ -44,17 +45,22 @@ RESTART = 32
 # A set of moving rows is gathered anew when it has grown by so much.
 GROWN, GROWN_ROWS = 1.5, 32
 
+#: What machines are to be: price `C` of a row's hinge loss, the violation of the optimality
+#: conditions that is aimed at (`tolerance`), and the largest that will do (`limit`).
+Price = namedtuple("Price", ["C", "tolerance", "limit"])
+
 
 @kernel(glue=True)
-def _forget(machines, sets):
+def _forget(machines):
+    """Return to machines without rows."""
     machines.beta[:] = 0.0
     machines.f[:] = 0.0
     machines.bound[:] = 0.0
     machines.top[:] = -NEVER
     machines.bottom[:] = NEVER
     machines.known[:] = 0
-    for found in sets:
-        leave_all(found)
+    for moving in machines.moving:
+        leave_all(moving)
 
 
 @kernel(glue=True)
@@ -75,54 +81,43 @@ def _admit(machines, c, order, n):
 
 
 @kernel(glue=True)
-def _grow(gram, machines, found, c, tolerance):
+def _grow(machines, c, tolerance):
     """Bring the machine of a class, to which rows were added, to its optimum."""
+    moving = moving_of(machines, c)
     centre = 0.5 * (machines.top[c] + machines.bottom[c])
-    if found.size[0] > GROWN * machines.fresh[c] + GROWN_ROWS:
-        leave_all(found)
-    gathered = found.size[0] == 0
-    machines.top[c], machines.bottom[c] = settle(
-        gram,
-        machines.sign[c],
-        machines.bound,
-        machines.beta[c],
-        machines.f[c],
-        tolerance,
-        centre,
-        REACH_GROWING if gathered else 0.0,
-        found,
-        machines.count,
-    )
+    if moving.size[0] > GROWN * machines.fresh[c] + GROWN_ROWS:
+        leave_all(moving)
+    gathered = moving.size[0] == 0
+    settle_class(machines, c, tolerance, centre, REACH_GROWING if gathered else 0.0)
     if gathered:
-        machines.fresh[c] = found.size[0]
+        machines.fresh[c] = moving.size[0]
 
 
 @kernel(glue=True)
-def _begin_at(task, gram, C, tolerance, n, anchors, machines, sets, at, support, by):
+def _begin_at(task, price, n, anchors, machines, at):
     """Fit the first n rows of the repetition's order afresh; with none of them, forget all."""
-    _forget(machines, sets)
+    _forget(machines)
     at.counts[:] = 0.0
     if n == 0:
         return
     for row in at.order[:n]:
         at.counts[task.y[row]] += 1.0
-        machines.bound[row] = C
+        machines.bound[row] = price.C
     fitted_classes(at)
     a = anchor_for(anchors, n)
-    reach = reach_of(C, n)
+    reach = reach_of(price.C, n)
     for c in range(task.classes):
         if at.fitted[c]:
-            found = sets[min(c, len(sets) - 1)]
-            fit_draw(gram, anchors, a, c, tolerance, reach, machines, found, support, by)
+            fit_draw(machines, c, anchors, a, price.tolerance, reach)
             machines.known[c] = n
 
 
 @kernel(glue=True)
-def _add_row(task, gram, C, tolerance, n, machines, sets, at):
+def _add_row(task, price, n, machines, at):
     """Let row n of the order join all machines; returns whether one of them changed."""
     row = at.order[n - 1]
     at.counts[task.y[row]] += 1.0
-    machines.bound[row] = C
+    machines.bound[row] = price.C
     changed = False
     fitted_classes(at)
     for c in range(task.classes):
@@ -132,30 +127,24 @@ def _add_row(task, gram, C, tolerance, n, machines, sets, at):
             changed |= machines.known[c] == 0
             _admit(machines, c, at.order, n)
             changed |= top != machines.top[c] or bottom != machines.bottom[c]
-            if machines.top[c] - machines.bottom[c] > tolerance:
+            if machines.top[c] - machines.bottom[c] > price.tolerance:
                 changed = True
-                _grow(gram, machines, sets[min(c, len(sets) - 1)], c, tolerance)
+                _grow(machines, c, price.tolerance)
     return changed
 
 
 @kernel(glue=True)
-def _additive_repetition(
-    task,
-    columns,
-    gram,
-    C,
-    tolerance,
-    limit,
-    r,
-    anchors,
-    machines,
-    sets,
-    at,
-    support,
-    by,
-    out,
-    decisions,
-):
+def _tell(machines, price, columns, at, out, shown):
+    """Score decision values on all test sets, and show them if they are wanted."""
+    decide(machines, price.limit, columns, at)
+    if shown.size > 0:
+        shown[0, 0] = at.F
+    report(columns, at, out)
+
+
+@kernel(glue=True)
+def _additive_repetition(task, columns, price, r, anchors, machines, at, out, decisions):
+    """Score a repetition along an additive curve; parameters as of `_fresh_repetition`."""
     draw(task, 0, task.first + r, at.order)
     done = -1
     weighed = 0
@@ -164,20 +153,17 @@ def _additive_repetition(
         moved = i == 0
         start = n - n % RESTART
         if done < start:
-            _begin_at(task, gram, C, tolerance, start, anchors, machines, sets, at, support, by)
+            _begin_at(task, price, start, anchors, machines, at)
             done = start
             moved = True
         while done < n:
             done += 1
-            moved |= _add_row(task, gram, C, tolerance, done, machines, sets, at)
+            moved |= _add_row(task, price, done, machines, at)
         for row in at.order[weighed:n]:
             at.weight[row] = 1
         weighed = n
         if moved or columns.varying or decisions.size > 0:
-            decide(machines, limit, columns, at)
-            if decisions.size > 0:
-                decisions[i, r] = at.F
-            report(columns, at, out[i, r])
+            _tell(machines, price, columns, at, out[i, r], decisions[i : i + 1, r : r + 1])
         else:
             out[i, r] = out[i - 1, r]
     for row in at.order[:weighed]:
@@ -194,37 +180,31 @@ def report(columns, at, out):
 
 
 @kernel(glue=True)
-def _fresh_repetition(
-    task,
-    columns,
-    gram,
-    C,
-    tolerance,
-    limit,
-    r,
-    anchors,
-    machines,
-    found,
-    at,
-    support,
-    by,
-    out,
-    decisions,
-):
+def _fresh_repetition(task, columns, price, r, anchors, machines, at, out, decisions):
+    """Score a repetition whose rows are drawn afresh for each size.
+
+    Parameters
+    ----------
+    task, columns, price
+        Cells, where they are scored, and what machines are to be.
+    r
+        Which repetition of the block.
+    anchors, machines, at
+        What fits start from, machines, and workspace.
+    out, decisions
+        As of `svm_block`.
+    """
     for i in range(len(task.sizes)):
         n = task.sizes[i]
         a = anchor_for(anchors, n)
-        reach = reach_of(C, n)
+        reach = reach_of(price.C, n)
         size = draw_fresh(task, n, task.first + r, at)
         for row in at.distinct[:size]:
-            machines.bound[row] = C * at.weight[row]
+            machines.bound[row] = price.C * at.weight[row]
         for c in range(task.classes):
             if at.fitted[c]:
-                fit_draw(gram, anchors, a, c, tolerance, reach, machines, found, support, by)
-        decide(machines, limit, columns, at)
-        if decisions.size > 0:
-            decisions[i, r] = at.F
-        report(columns, at, out[i, r])
+                fit_draw(machines, c, anchors, a, price.tolerance, reach)
+        _tell(machines, price, columns, at, out[i, r], decisions[i : i + 1, r : r + 1])
         for row in at.distinct[:size]:
             machines.bound[row] = 0.0
         clear(at)
@@ -258,47 +238,13 @@ def svm_block(task, columns, gram, C, tolerance, limit, out, decisions):
         Rounds, pair steps, rows moved, and machines that violate optimality by more than `limit`.
     """
     at = desk(task, columns, 0)
-    machines = machines_of(task)
     additive = task.sampling == ADDITIVE
-    sets = sets_of(task, gram, task.classes if additive and task.classes > 2 else 1)
-    anchors = anchors_of(task, gram, C, tolerance, machines, sets[0])
-    support = np.empty(len(task.y), np.int64)
-    by = np.empty(len(task.y))
+    machines = machines_of(task, gram, task.classes if additive and task.classes > 2 else 1)
+    anchors = anchors_of(task, C, tolerance, machines)
+    price = Price(C, tolerance, limit)
     for r in range(task.stop - task.first):
         if additive:
-            _additive_repetition(
-                task,
-                columns,
-                gram,
-                C,
-                tolerance,
-                limit,
-                r,
-                anchors,
-                machines,
-                sets,
-                at,
-                support,
-                by,
-                out,
-                decisions,
-            )
-            continue
-        _fresh_repetition(
-            task,
-            columns,
-            gram,
-            C,
-            tolerance,
-            limit,
-            r,
-            anchors,
-            machines,
-            sets[0],
-            at,
-            support,
-            by,
-            out,
-            decisions,
-        )
+            _additive_repetition(task, columns, price, r, anchors, machines, at, out, decisions)
+        else:
+            _fresh_repetition(task, columns, price, r, anchors, machines, at, out, decisions)
     return machines.count

@@ -11,7 +11,17 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.holdout import ONE_CLASS_FIT, choose, hold_out, is_chosen, record
+from lcdb_builders.kernels.core.holdout import (
+    FIT_COPIES,
+    FIT_ROWS,
+    HELD_COPIES,
+    HELD_ROWS,
+    ONE_CLASS_FIT,
+    choose,
+    hold_out,
+    is_chosen,
+    record,
+)
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.scores.one_vs_rest import (
     clear,
@@ -25,21 +35,22 @@ from lcdb_builders.kernels.svm.anchors import (
     anchors_of,
     decide,
     fit_draw,
+    list_support,
     machines_of,
     missed,
+    moving_of,
     reach_of,
-    sets_of,
+    settle_class,
 )
 from lcdb_builders.kernels.svm.block import report
 from lcdb_builders.kernels.svm.free_vectors import snapped
 from lcdb_builders.kernels.svm.gram import add_rows
-from lcdb_builders.kernels.svm.working_set import leave_all, settle
+from lcdb_builders.kernels.svm.working_set import leave_all
 
 __all__ = ["svm_tuned"]
 
-#: Machines by value of C: `beta`, `f` (G, K, N), intercepts `centre` (G, K); workspace `support`
-#: and `by` (N,).
-Path = namedtuple("Path", ["beta", "f", "centre", "support", "by"])
+#: Machines by value of C: `beta`, `f` (G, K, N), intercepts `centre` (G, K).
+Path = namedtuple("Path", ["beta", "f", "centre"])
 
 
 @kernel(borrow=True)
@@ -56,26 +67,24 @@ def _scale(beta, f, rows, weight, old, new):
 
 
 @kernel(glue=True)
-def _settle(gram, machines, c, tolerance, reach, found):
-    machines.top[c], machines.bottom[c] = settle(
-        gram,
-        machines.sign[c],
-        machines.bound,
-        machines.beta[c],
-        machines.f[c],
-        tolerance,
-        0.5 * (machines.top[c] + machines.bottom[c]),
-        reach,
-        found,
-        machines.count,
-    )
+def _climb(grid, tolerances, limits, anchors, machines, held, weight, own, path):
+    """Fit every value of C to the rows that are not held out, and score it on those that are.
 
-
-@kernel(glue=True)
-def _climb(gram, grid, tolerances, limits, anchors, machines, sets, held, weight, own, path):
-    """Fit every value of C to the rows that are not held out, and score it on those that are."""
-    rows = held.fit[: held.sizes[0]]
-    total = held.sizes[2]
+    Parameters
+    ----------
+    grid, tolerances, limits
+        Values of C, and what violations go with them.
+    anchors, machines
+        What fits start from, and machines.
+    held, weight
+        Which rows are held out, and (N,) how often each was drawn.
+    own
+        Workspace to score held-out rows.
+    path
+        Filled.
+    """
+    rows = held.fit[: held.sizes[FIT_ROWS]]
+    total = held.sizes[FIT_COPIES]
     a = anchor_for(anchors, total)
     own.lo[0] = held.lo
     own.hi[0] = held.hi
@@ -87,36 +96,26 @@ def _climb(gram, grid, tolerances, limits, anchors, machines, sets, held, weight
         for c in range(len(own.fitted)):
             if not own.fitted[c]:
                 continue
-            found = sets[min(c, len(sets) - 1)]
             if g == 0:
-                fit_draw(
-                    gram,
-                    anchors,
-                    a,
-                    c,
-                    tolerances[g],
-                    reach,
-                    machines,
-                    found,
-                    path.support,
-                    path.by,
-                )
+                fit_draw(machines, c, anchors, a, tolerances[g], reach)
             else:
                 _scale(machines.beta[c], machines.f[c], rows, weight, grid[g - 1], C)
-                leave_all(found)
-                _settle(gram, machines, c, tolerances[g], reach, found)
+                leave_all(moving_of(machines, c))
+                centre = 0.5 * (machines.top[c] + machines.bottom[c])
+                settle_class(machines, c, tolerances[g], centre, reach)
             path.beta[g, c] = machines.beta[c]
             path.f[g, c] = machines.f[c]
             machines.count[3] += missed(machines.top[c], machines.bottom[c], limits[g])
             path.centre[g, c] = 0.5 * (machines.top[c] + machines.bottom[c])
-            for t in range(held.sizes[1]):
+            for t in range(held.sizes[HELD_COPIES]):
                 own.F[c, t] = machines.f[c, held.held[t]] + path.centre[g, c]
         score_own_sets(own, held.scores[g : g + 1])
 
 
 @kernel(borrow=True)
-def _join(gram, sign, bound, beta, f, centre, rows, path):
+def _join(machines, c, centre, rows):
     """Put rows that a machine gets wrong at their bounds, as many as leaves the sum what it is."""
+    sign, bound, beta, f = machines.sign[c], machines.bound, machines.beta[c], machines.f[c]
     total = 0.0
     for row in rows:
         if bound[row] > 0.0 and beta[row] == 0.0 and (sign[row] - f[row] - centre) * sign[row] > 0:
@@ -129,18 +128,29 @@ def _join(gram, sign, bound, beta, f, centre, rows, path):
             high = low + bound[row]
             beta[row] = snapped(min(max(before - total, low), high), low, high)
             total += beta[row] - before
-    count = 0
-    for row in rows:
-        if beta[row] != 0.0:
-            path.support[count] = row
-            path.by[count] = beta[row]
-            count += 1
-    add_rows(gram, path.support, path.by, count, f)
+    count = list_support(beta, rows, machines.support, machines.by)
+    add_rows(machines.gram, machines.support, machines.by, count, f)
 
 
 @kernel(glue=True)
-def _refit(gram, C, tolerance, g, n, anchors, machines, sets, held, own, at, path):
-    """Fit all rows of a cell."""
+def _refit(C, tolerance, g, n, anchors, machines, held, own, at, path):
+    """Fit all rows of a cell.
+
+    Parameters
+    ----------
+    C, tolerance, g
+        A value of the grid, the violation that is aimed at, and its place.
+    n
+        Rows of the cell, with copies.
+    anchors, machines
+        What fits start from, and machines.
+    held, own
+        Which rows were held out, and which classes the path has.
+    at
+        The cell.
+    path
+        Of `_climb`.
+    """
     rows = at.distinct[: at.size[0]]
     reach = reach_of(C, n)
     for row in rows:
@@ -148,34 +158,23 @@ def _refit(gram, C, tolerance, g, n, anchors, machines, sets, held, own, at, pat
     for c in range(len(at.fitted)):
         if not at.fitted[c]:
             continue
-        found = sets[min(c, len(sets) - 1)]
         if not own.fitted[c]:
-            a = anchor_for(anchors, n)
-            fit_draw(gram, anchors, a, c, tolerance, reach, machines, found, path.support, path.by)
+            fit_draw(machines, c, anchors, anchor_for(anchors, n), tolerance, reach)
             continue
         machines.beta[c] = path.beta[g, c]
         machines.f[c] = path.f[g, c]
         machines.top[c] = path.centre[g, c]
         machines.bottom[c] = path.centre[g, c]
-        _join(
-            gram,
-            machines.sign[c],
-            machines.bound,
-            machines.beta[c],
-            machines.f[c],
-            path.centre[g, c],
-            held.order[: held.sizes[3]],
-            path,
-        )
-        leave_all(found)
-        _settle(gram, machines, c, tolerance, reach, found)
+        _join(machines, c, path.centre[g, c], held.order[: held.sizes[HELD_ROWS]])
+        leave_all(moving_of(machines, c))
+        settle_class(machines, c, tolerance, path.centre[g, c], reach)
 
 
 @kernel(glue=True)
 def _list_held(held):
     """Write the distinct held-out rows to `order`: copies stand side by side."""
     count = 0
-    for t in range(held.sizes[1]):
+    for t in range(held.sizes[HELD_COPIES]):
         if t == 0 or held.held[t] != held.held[t - 1]:
             held.order[count] = held.held[t]
             count += 1
@@ -208,19 +207,11 @@ def svm_tuned(task, columns, gram, tuning, tolerances, limits, held, held_column
     """
     at = desk(task, columns, 0)
     own = desk(task, held_columns, 0)
-    machines = machines_of(task)
-    sets = sets_of(task, gram, 1)
+    machines = machines_of(task, gram, 1)
     grid = tuning.grid
-    anchors = anchors_of(task, gram, grid[0], tolerances[0], machines, sets[0])
-    values = len(grid)
-    rows = len(task.y)
-    path = Path(
-        np.zeros((values, task.classes, rows)),
-        np.zeros((values, task.classes, rows)),
-        np.zeros((values, task.classes)),
-        np.empty(rows, np.int64),
-        np.empty(rows),
-    )
+    anchors = anchors_of(task, grid[0], tolerances[0], machines)
+    shape = (len(grid), task.classes, len(task.y))
+    path = Path(np.zeros(shape), np.zeros(shape), np.zeros(shape[:2]))
     for r in range(task.stop - task.first):
         for i in range(len(task.sizes)):
             n = task.sizes[i]
@@ -231,38 +222,13 @@ def svm_tuned(task, columns, gram, tuning, tolerances, limits, held, held_column
                 own.counts[c] = held.counts[c]
             fitted_classes(own)
             if flag != ONE_CLASS_FIT:
-                _climb(
-                    gram,
-                    grid,
-                    tolerances,
-                    limits,
-                    anchors,
-                    machines,
-                    sets,
-                    held,
-                    at.weight,
-                    own,
-                    path,
-                )
+                _climb(grid, tolerances, limits, anchors, machines, held, at.weight, own, path)
             else:
                 own.fitted[:] = False
             choose(tuning, flag, held, tuned.choices[i, r], tuned.flags[i, r])
-            for g in range(values):
+            for g in range(len(grid)):
                 if is_chosen(held, g):
-                    _refit(
-                        gram,
-                        grid[g],
-                        tolerances[g],
-                        g,
-                        n,
-                        anchors,
-                        machines,
-                        sets,
-                        held,
-                        own,
-                        at,
-                        path,
-                    )
+                    _refit(grid[g], tolerances[g], g, n, anchors, machines, held, own, at, path)
                     decide(machines, limits[g], columns, at)
                     report(columns, at, held.found)
                     record(held, g, tuned.values[i, r])
