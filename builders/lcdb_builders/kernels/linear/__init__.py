@@ -7,5 +7,6 @@ against the rest. A fit costs some iterations of n d² + d³.
 `coordinates` centres, scales or rotates features so that a solver sees units like 1, and says what
 the penalty is there; `models` keeps what belongs to a class; `newton` has the steps and their
 Hessians, `logistic` and `hinge` the losses; `qr_fallback` fits by reflections where moments have
-lost their digits, `steep_hinge` where the penalty is tiny beside the losses; `block` goes through cells, `tuned` along paths of penalties.
+lost their digits, `steep_hinge` where the penalty is tiny beside the losses; `block` goes through
+cells, `tuned` along paths of penalties.
 """

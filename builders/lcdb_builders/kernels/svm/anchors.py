@@ -26,8 +26,8 @@ __all__ = [
     "list_support",
     "machines_of",
     "missed",
-    "moving_of",
     "reach_of",
+    "sets_of",
     "settle_class",
 ]
 
@@ -40,12 +40,12 @@ ANCHOR_RATIO = 2.0**0.5
 
 #: The machines of all classes: `gram` (N, N); `sign` (K, N), coefficients `beta` and decision
 #: values without intercept `f` (K, N), `bound` (N,) of coefficients, errors' extremes `top`,
-#: `bottom` (K,) as `settle` has them, `known` (K,) rows that they cover; sets of moving rows
-#: `moving`, one for all classes or one for each, and `fresh` (K,) rows in it when it was gathered;
-#: `support`, `by` (N,) workspace; `count` (4,) see `svm_block`.
+#: `bottom` (K,) as `settle` has them, `known` (K,) rows that they cover, `fresh` (K,) rows in the
+#: set of moving rows when it was gathered; `support`, `by` (N,) workspace; `count` (4,) see
+#: `svm_block`.
 Machines = namedtuple(
     "Machines",
-    "gram sign beta f bound top bottom known moving fresh support by count",
+    "gram sign beta f bound top bottom known fresh support by count",
 )
 
 #: Machines of the pool: rows per draw `sizes` (A,), `share` (A, K, N) of its bound that each
@@ -55,15 +55,21 @@ Anchors = namedtuple("Anchors", ["sizes", "share", "centre", "order"])
 
 
 @kernel(glue=True)
-def machines_of(task, gram, sets):
-    """Return machines without rows, and so many sets of moving rows."""
+def sets_of(task, gram, sets):
+    """Return so many empty sets of moving rows: one for all classes, or one for each."""
+    places = min(len(task.pool), NEAR_ROWS, 32 + int(np.sqrt(NEAR_NUMBERS / sets)))
+    return [near(len(task.y), places, gram) for _ in range(sets)]
+
+
+@kernel(glue=True)
+def machines_of(task, gram):
+    """Return machines without rows."""
     classes = task.classes
     rows = len(task.y)
     sign = np.empty((classes, rows))
     for c in range(classes):
         for r in range(rows):
             sign[c, r] = 1.0 if task.y[r] == c else -1.0
-    places = min(len(task.pool), NEAR_ROWS, 32 + int(np.sqrt(NEAR_NUMBERS / sets)))
     return Machines(
         gram,
         sign,
@@ -73,7 +79,6 @@ def machines_of(task, gram, sets):
         np.empty(classes),
         np.empty(classes),
         np.zeros(classes, np.int64),
-        [near(rows, places, gram) for _ in range(sets)],
         np.zeros(classes, np.int64),
         np.empty(rows, np.int64),
         np.empty(rows),
@@ -82,19 +87,13 @@ def machines_of(task, gram, sets):
 
 
 @kernel(glue=True)
-def moving_of(machines, c):
-    """Return the set of moving rows of a class."""
-    return machines.moving[min(c, len(machines.moving) - 1)]
-
-
-@kernel(glue=True)
-def settle_class(machines, c, tolerance, centre, reach):
+def settle_class(machines, moving, c, tolerance, centre, reach):
     """Bring the machine of a class to its optimum.
 
     Parameters
     ----------
-    machines, c
-        The machine.
+    machines, moving, c
+        The machine, and its set of moving rows.
     tolerance
         Violation of the optimality conditions that is aimed at.
     centre
@@ -111,7 +110,7 @@ def settle_class(machines, c, tolerance, centre, reach):
         tolerance,
         centre,
         reach,
-        moving_of(machines, c),
+        moving,
         machines.count,
     )
 
@@ -155,7 +154,7 @@ def decide(machines, limit, columns, at):
 
 
 @kernel
-def anchors_of(task, C, tolerance, machines):
+def anchors_of(task, C, tolerance, machines, moving):
     """Fit the whole pool with bounds as they are on average in draws of up to the largest size."""
     pool = task.pool
     m = len(pool)
@@ -191,7 +190,7 @@ def anchors_of(task, C, tolerance, machines):
                 beta[row] *= scale
             for row in range(rows):
                 f[row] *= scale
-            leave_all(machines.moving[0])
+            leave_all(moving)
             top, bottom = settle(
                 machines.gram,
                 machines.sign[c],
@@ -201,7 +200,7 @@ def anchors_of(task, C, tolerance, machines):
                 tolerance,
                 middle,
                 reach_of(C, size),
-                machines.moving[0],
+                moving,
                 machines.count,
             )
             middle = 0.5 * (top + bottom)
@@ -210,7 +209,7 @@ def anchors_of(task, C, tolerance, machines):
                 share[a, c, row] = beta[row] / bound
             distance = np.abs(machines.sign[c][pool] - f[pool] - middle)
             order[a, c] = pool[np.argsort(distance)]
-    leave_all(machines.moving[0])
+    leave_all(moving)
     machines.bound[:] = 0.0
     return Anchors(sizes, share, centre, order)
 
@@ -246,7 +245,7 @@ def list_support(beta, rows, support, by):
 
 
 @kernel(glue=True)
-def fit_draw(machines, c, anchors, a, tolerance, reach):
+def fit_draw(machines, moving, c, anchors, a, tolerance, reach):
     """Fit the machine of a class, from anchor a, to the rows that have a bound."""
     beta, f = machines.beta[c], machines.f[c]
     share, sign = anchors.share[a, c], machines.sign[c]
@@ -254,10 +253,10 @@ def fit_draw(machines, c, anchors, a, tolerance, reach):
     count = list_support(beta, range(len(beta)), machines.support, machines.by)
     f[:] = 0.0
     add_rows(machines.gram, machines.support, machines.by, count, f)
-    leave_all(moving_of(machines, c))
+    leave_all(moving)
     centre = _middle(share, sign, machines.bound, f, anchors.centre[a, c])
-    settle_class(machines, c, tolerance, centre, reach)
-    machines.fresh[c] = moving_of(machines, c).size[0]
+    settle_class(machines, moving, c, tolerance, centre, reach)
+    machines.fresh[c] = moving.size[0]
 
 
 @kernel(borrow=True)

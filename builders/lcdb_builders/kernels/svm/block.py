@@ -27,8 +27,8 @@ from lcdb_builders.kernels.svm.anchors import (
     decide,
     fit_draw,
     machines_of,
-    moving_of,
     reach_of,
+    sets_of,
     settle_class,
 )
 from lcdb_builders.kernels.svm.working_set import leave_all
@@ -51,7 +51,7 @@ Price = namedtuple("Price", ["C", "tolerance", "limit"])
 
 
 @kernel(glue=True)
-def _forget(machines):
+def _forget(machines, sets):
     """Return to machines without rows."""
     machines.beta[:] = 0.0
     machines.f[:] = 0.0
@@ -59,7 +59,7 @@ def _forget(machines):
     machines.top[:] = -NEVER
     machines.bottom[:] = NEVER
     machines.known[:] = 0
-    for moving in machines.moving:
+    for moving in sets:
         leave_all(moving)
 
 
@@ -81,22 +81,21 @@ def _admit(machines, c, order, n):
 
 
 @kernel(glue=True)
-def _grow(machines, c, tolerance):
+def _grow(machines, moving, c, tolerance):
     """Bring the machine of a class, to which rows were added, to its optimum."""
-    moving = moving_of(machines, c)
     centre = 0.5 * (machines.top[c] + machines.bottom[c])
     if moving.size[0] > GROWN * machines.fresh[c] + GROWN_ROWS:
         leave_all(moving)
     gathered = moving.size[0] == 0
-    settle_class(machines, c, tolerance, centre, REACH_GROWING if gathered else 0.0)
+    settle_class(machines, moving, c, tolerance, centre, REACH_GROWING if gathered else 0.0)
     if gathered:
         machines.fresh[c] = moving.size[0]
 
 
 @kernel(glue=True)
-def _begin_at(task, price, n, anchors, machines, at):
+def _begin_at(task, price, n, anchors, machines, sets, at):
     """Fit the first n rows of the repetition's order afresh; with none of them, forget all."""
-    _forget(machines)
+    _forget(machines, sets)
     at.counts[:] = 0.0
     if n == 0:
         return
@@ -108,12 +107,13 @@ def _begin_at(task, price, n, anchors, machines, at):
     reach = reach_of(price.C, n)
     for c in range(task.classes):
         if at.fitted[c]:
-            fit_draw(machines, c, anchors, a, price.tolerance, reach)
+            moving = sets[min(c, len(sets) - 1)]
+            fit_draw(machines, moving, c, anchors, a, price.tolerance, reach)
             machines.known[c] = n
 
 
 @kernel(glue=True)
-def _add_row(task, price, n, machines, at):
+def _add_row(task, price, n, machines, sets, at):
     """Let row n of the order join all machines; returns whether one of them changed."""
     row = at.order[n - 1]
     at.counts[task.y[row]] += 1.0
@@ -129,7 +129,7 @@ def _add_row(task, price, n, machines, at):
             changed |= top != machines.top[c] or bottom != machines.bottom[c]
             if machines.top[c] - machines.bottom[c] > price.tolerance:
                 changed = True
-                _grow(machines, c, price.tolerance)
+                _grow(machines, sets[min(c, len(sets) - 1)], c, price.tolerance)
     return changed
 
 
@@ -143,7 +143,7 @@ def _tell(machines, price, columns, at, out, shown):
 
 
 @kernel(glue=True)
-def _additive_repetition(task, columns, price, r, anchors, machines, at, out, decisions):
+def _additive_repetition(task, columns, price, r, anchors, machines, sets, at, out, decisions):
     """Score a repetition along an additive curve; parameters as of `_fresh_repetition`."""
     draw(task, 0, task.first + r, at.order)
     done = -1
@@ -153,12 +153,12 @@ def _additive_repetition(task, columns, price, r, anchors, machines, at, out, de
         moved = i == 0
         start = n - n % RESTART
         if done < start:
-            _begin_at(task, price, start, anchors, machines, at)
+            _begin_at(task, price, start, anchors, machines, sets, at)
             done = start
             moved = True
         while done < n:
             done += 1
-            moved |= _add_row(task, price, done, machines, at)
+            moved |= _add_row(task, price, done, machines, sets, at)
         for row in at.order[weighed:n]:
             at.weight[row] = 1
         weighed = n
@@ -180,7 +180,7 @@ def report(columns, at, out):
 
 
 @kernel(glue=True)
-def _fresh_repetition(task, columns, price, r, anchors, machines, at, out, decisions):
+def _fresh_repetition(task, columns, price, r, anchors, machines, sets, at, out, decisions):
     """Score a repetition whose rows are drawn afresh for each size.
 
     Parameters
@@ -189,8 +189,8 @@ def _fresh_repetition(task, columns, price, r, anchors, machines, at, out, decis
         Cells, where they are scored, and what machines are to be.
     r
         Which repetition of the block.
-    anchors, machines, at
-        What fits start from, machines, and workspace.
+    anchors, machines, sets, at
+        What fits start from, machines, their sets of moving rows, and workspace.
     out, decisions
         As of `svm_block`.
     """
@@ -203,7 +203,7 @@ def _fresh_repetition(task, columns, price, r, anchors, machines, at, out, decis
             machines.bound[row] = price.C * at.weight[row]
         for c in range(task.classes):
             if at.fitted[c]:
-                fit_draw(machines, c, anchors, a, price.tolerance, reach)
+                fit_draw(machines, sets[0], c, anchors, a, price.tolerance, reach)
         _tell(machines, price, columns, at, out[i, r], decisions[i : i + 1, r : r + 1])
         for row in at.distinct[:size]:
             machines.bound[row] = 0.0
@@ -239,12 +239,15 @@ def svm_block(task, columns, gram, C, tolerance, limit, out, decisions):
     """
     at = desk(task, columns, 0)
     additive = task.sampling == ADDITIVE
-    machines = machines_of(task, gram, task.classes if additive and task.classes > 2 else 1)
-    anchors = anchors_of(task, C, tolerance, machines)
+    machines = machines_of(task, gram)
+    sets = sets_of(task, gram, task.classes if additive and task.classes > 2 else 1)
+    anchors = anchors_of(task, C, tolerance, machines, sets[0])
     price = Price(C, tolerance, limit)
     for r in range(task.stop - task.first):
         if additive:
-            _additive_repetition(task, columns, price, r, anchors, machines, at, out, decisions)
+            _additive_repetition(
+                task, columns, price, r, anchors, machines, sets, at, out, decisions
+            )
         else:
-            _fresh_repetition(task, columns, price, r, anchors, machines, at, out, decisions)
+            _fresh_repetition(task, columns, price, r, anchors, machines, sets, at, out, decisions)
     return machines.count

@@ -38,8 +38,8 @@ from lcdb_builders.kernels.svm.anchors import (
     list_support,
     machines_of,
     missed,
-    moving_of,
     reach_of,
+    sets_of,
     settle_class,
 )
 from lcdb_builders.kernels.svm.block import report
@@ -67,15 +67,15 @@ def _scale(beta, f, rows, weight, old, new):
 
 
 @kernel(glue=True)
-def _climb(grid, tolerances, limits, anchors, machines, held, weight, own, path):
+def _climb(grid, tolerances, limits, anchors, machines, moving, held, weight, own, path):
     """Fit every value of C to the rows that are not held out, and score it on those that are.
 
     Parameters
     ----------
     grid, tolerances, limits
         Values of C, and what violations go with them.
-    anchors, machines
-        What fits start from, and machines.
+    anchors, machines, moving
+        What fits start from, machines, and their set of moving rows.
     held, weight
         Which rows are held out, and (N,) how often each was drawn.
     own
@@ -97,12 +97,12 @@ def _climb(grid, tolerances, limits, anchors, machines, held, weight, own, path)
             if not own.fitted[c]:
                 continue
             if g == 0:
-                fit_draw(machines, c, anchors, a, tolerances[g], reach)
+                fit_draw(machines, moving, c, anchors, a, tolerances[g], reach)
             else:
                 _scale(machines.beta[c], machines.f[c], rows, weight, grid[g - 1], C)
-                leave_all(moving_of(machines, c))
+                leave_all(moving)
                 centre = 0.5 * (machines.top[c] + machines.bottom[c])
-                settle_class(machines, c, tolerances[g], centre, reach)
+                settle_class(machines, moving, c, tolerances[g], centre, reach)
             path.beta[g, c] = machines.beta[c]
             path.f[g, c] = machines.f[c]
             machines.count[3] += missed(machines.top[c], machines.bottom[c], limits[g])
@@ -133,7 +133,7 @@ def _join(machines, c, centre, rows):
 
 
 @kernel(glue=True)
-def _refit(C, tolerance, g, n, anchors, machines, held, own, at, path):
+def _refit(C, tolerance, g, n, anchors, machines, moving, held, own, at, path):
     """Fit all rows of a cell.
 
     Parameters
@@ -142,8 +142,8 @@ def _refit(C, tolerance, g, n, anchors, machines, held, own, at, path):
         A value of the grid, the violation that is aimed at, and its place.
     n
         Rows of the cell, with copies.
-    anchors, machines
-        What fits start from, and machines.
+    anchors, machines, moving
+        What fits start from, machines, and their set of moving rows.
     held, own
         Which rows were held out, and which classes the path has.
     at
@@ -159,15 +159,15 @@ def _refit(C, tolerance, g, n, anchors, machines, held, own, at, path):
         if not at.fitted[c]:
             continue
         if not own.fitted[c]:
-            fit_draw(machines, c, anchors, anchor_for(anchors, n), tolerance, reach)
+            fit_draw(machines, moving, c, anchors, anchor_for(anchors, n), tolerance, reach)
             continue
         machines.beta[c] = path.beta[g, c]
         machines.f[c] = path.f[g, c]
         machines.top[c] = path.centre[g, c]
         machines.bottom[c] = path.centre[g, c]
         _join(machines, c, path.centre[g, c], held.order[: held.sizes[HELD_ROWS]])
-        leave_all(moving_of(machines, c))
-        settle_class(machines, c, tolerance, path.centre[g, c], reach)
+        leave_all(moving)
+        settle_class(machines, moving, c, tolerance, path.centre[g, c], reach)
 
 
 @kernel(glue=True)
@@ -207,9 +207,10 @@ def svm_tuned(task, columns, gram, tuning, tolerances, limits, held, held_column
     """
     at = desk(task, columns, 0)
     own = desk(task, held_columns, 0)
-    machines = machines_of(task, gram, 1)
+    machines = machines_of(task, gram)
+    moving = sets_of(task, gram, 1)[0]
     grid = tuning.grid
-    anchors = anchors_of(task, grid[0], tolerances[0], machines)
+    anchors = anchors_of(task, grid[0], tolerances[0], machines, moving)
     shape = (len(grid), task.classes, len(task.y))
     path = Path(np.zeros(shape), np.zeros(shape), np.zeros(shape[:2]))
     for r in range(task.stop - task.first):
@@ -222,13 +223,17 @@ def svm_tuned(task, columns, gram, tuning, tolerances, limits, held, held_column
                 own.counts[c] = held.counts[c]
             fitted_classes(own)
             if flag != ONE_CLASS_FIT:
-                _climb(grid, tolerances, limits, anchors, machines, held, at.weight, own, path)
+                _climb(
+                    grid, tolerances, limits, anchors, machines, moving, held, at.weight, own, path
+                )
             else:
                 own.fitted[:] = False
             choose(tuning, flag, held, tuned.choices[i, r], tuned.flags[i, r])
             for g in range(len(grid)):
                 if is_chosen(held, g):
-                    _refit(grid[g], tolerances[g], g, n, anchors, machines, held, own, at, path)
+                    _refit(
+                        grid[g], tolerances[g], g, n, anchors, machines, moving, held, own, at, path
+                    )
                     decide(machines, limits[g], columns, at)
                     report(columns, at, held.found)
                     record(held, g, tuned.values[i, r])
