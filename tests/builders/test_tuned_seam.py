@@ -107,7 +107,7 @@ def test_each_metric_is_recorded_by_its_own_choice():
     tuned.choices[0, 0] = at.chosen
     for index in range(20):
         assert kernels.is_chosen(at, index) == (index in (2, 5, 7))
-        at.found[0], at.found[1] = index, 100 + index
+        at.refit[0], at.refit[1] = index, 100 + index
         kernels.record(at, index, tuned.values[0, 0])
     found = tuned_by_split(tuned, splits)
     for split, more in (("fixed", 0), ("pool", 100)):

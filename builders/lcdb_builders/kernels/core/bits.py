@@ -25,8 +25,8 @@ else:
         """Return the number of bits that are set."""
 
         def codegen(context, builder, signature, args):
-            found = builder.ctpop(args[0])
-            return context.cast(builder, found, signature.args[0], signature.return_type)
+            count = builder.ctpop(args[0])
+            return context.cast(builder, count, signature.args[0], signature.return_type)
 
         return types.uint64(word), codegen
 
@@ -35,7 +35,7 @@ else:
         """Return the place of the lowest bit that is set; `word` must not be 0."""
 
         def codegen(context, builder, signature, args):
-            found = builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-            return context.cast(builder, found, signature.args[0], signature.return_type)
+            count = builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+            return context.cast(builder, count, signature.args[0], signature.return_type)
 
         return types.uint64(word), codegen

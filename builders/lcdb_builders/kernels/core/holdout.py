@@ -3,20 +3,20 @@
 What every family shares, for a kernel that goes through the cells of a block::
 
     for each cell, with its distinct training rows and their weights:
-        flag = hold_out(task, tuning, n, repetition, distinct, count, weight, at)
+        flag = hold_out(task, tuning, n, repetition, distinct, count, weight, cell)
         if flag != ONE_CLASS_FIT:
             for g in range(len(tuning.grid)):
-                ...  # fit ``at.fit[:at.sizes[FIT_ROWS]]``, score ``at.held`` to `HELD_COPIES`,
-                ...  # grouped by class in ``at.lo``, `at.hi`, into ``at.scores[g]``
-        choose(tuning, flag, at, tuned.choices[i, r], tuned.flags[i, r])
+                ...  # fit ``cell.fit[:cell.sizes[FIT_ROWS]]``, score ``cell.held``,
+                ...  # grouped by class in ``cell.lo``, `cell.hi`, into ``cell.scores[g]``
+        choose(tuning, flag, cell, tuned.choices[i, r], tuned.flags[i, r])
         for g in range(len(tuning.grid)):
-            if is_chosen(at, g):
-                ...  # refit all n rows, score every test set into ``at.found[:sets]``
-                record(at, g, tuned.values[i, r])
+            if is_chosen(cell, g):
+                ...  # refit all n rows, score every test set into ``cell.refit[:sets]``
+                record(cell, g, tuned.values[i, r])
 
-A family that gets many grid values from one fit fills ``at.scores`` in any order. Weights are those
-of `layout.weigh`; along additive sampling they are all 1, and ``order[:n]`` are the distinct rows.
-`lcdb_builders.reference.tuning` has the same in plain code.
+A family that gets many grid values from one fit fills ``cell.scores`` in any order. Weights are
+those of `sets.weigh`; along additive sampling they are all 1, and ``order[:n]`` are the distinct
+rows. `lcdb_builders.reference.tuning` has the same in plain code.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ Tuned = namedtuple("Tuned", ["values", "choices", "flags", "kept"], defaults=[AC
 #: (pool,) rows to validate on, each as often as it was drawn, grouped by class: those of class c
 #: are ``held[lo[c]:hi[c]]``; `sizes` (4,), how many: `FIT_ROWS`, `HELD_COPIES`, `FIT_COPIES` and
 #: `HELD_ROWS`; `counts` (K,) weight of `fit` by class; `scores` (G, WIDTH) on `held` by grid value;
-#: `chosen` (METRICS,) by metric; `found` (sets, WIDTH or more) scores of a refit; `order` (pool,)
+#: `chosen` (METRICS,) by metric; `refit` (sets, WIDTH or more) scores of a refit; `order` (pool,)
 #: workspace; `kept` as of `Tuned`.
 HoldOut = namedtuple(
     "HoldOut",
-    ["fit", "held", "lo", "hi", "sizes", "counts", "scores", "chosen", "found", "order", "kept"],
+    ["fit", "held", "lo", "hi", "sizes", "counts", "scores", "chosen", "refit", "order", "kept"],
 )
 
 
@@ -121,7 +121,7 @@ def hold_out_of(
 
 
 @kernel(borrow=True)
-def hold_out(task, tuning, n, repetition, distinct, count, weight, at):
+def hold_out(task, tuning, n, repetition, distinct, count, weight, cell):
     """Divide a training set into rows to fit and rows to validate on.
 
     Of the distinct rows ``max(2, count // 5)`` are held out with all their copies, but never all.
@@ -136,7 +136,7 @@ def hold_out(task, tuning, n, repetition, distinct, count, weight, at):
         ``distinct[:count]`` are its rows in the order of first draws.
     weight
         (N,) how often each of them was drawn.
-    at
+    cell
         Its `fit`, `held`, `lo`, `hi`, `sizes` and `counts` are overwritten.
 
     Returns
@@ -146,28 +146,28 @@ def hold_out(task, tuning, n, repetition, distinct, count, weight, at):
     """
     classes = task.classes
     parted = max(min(max(2, count // 5), count - 1), 0)
-    order = at.order[:count]
+    order = cell.order[:count]
     for i in range(count):
         order[i] = i
     permute_head(tuning.key0, tuning.key1, n, repetition, 0, order, parted)
     for c in range(classes):
-        at.counts[c] = 0
-        at.hi[c] = 0
+        cell.counts[c] = 0
+        cell.hi[c] = 0
     for i in range(parted):
         row = distinct[order[i]]
-        at.held[i] = order[i]
-        at.hi[task.y[row]] += weight[row]
+        cell.held[i] = order[i]
+        cell.hi[task.y[row]] += weight[row]
     for i in range(count):
         order[i] = 0
     for i in range(parted):
-        order[at.held[i]] = 1  # from here on: whether a row is held out
+        order[cell.held[i]] = 1  # from here on: whether a row is held out
     before = 0
     held_classes = 0
     for c in range(classes):
-        held_classes += at.hi[c] > 0
-        at.lo[c] = before
-        before += at.hi[c]
-        at.hi[c] = at.lo[c]
+        held_classes += cell.hi[c] > 0
+        cell.lo[c] = before
+        before += cell.hi[c]
+        cell.hi[c] = cell.lo[c]
     kept = 0
     total = 0
     for i in range(count):
@@ -175,37 +175,37 @@ def hold_out(task, tuning, n, repetition, distinct, count, weight, at):
         c = task.y[row]
         if order[i] == 1:
             for _ in range(weight[row]):
-                at.held[at.hi[c]] = row
-                at.hi[c] += 1
+                cell.held[cell.hi[c]] = row
+                cell.hi[c] += 1
         else:
-            at.fit[kept] = row
+            cell.fit[kept] = row
             kept += 1
-            at.counts[c] += weight[row]
+            cell.counts[c] += weight[row]
             total += weight[row]
-    at.sizes[FIT_ROWS] = kept
-    at.sizes[HELD_COPIES] = before
-    at.sizes[FIT_COPIES] = total
-    at.sizes[HELD_ROWS] = parted
+    cell.sizes[FIT_ROWS] = kept
+    cell.sizes[HELD_COPIES] = before
+    cell.sizes[FIT_COPIES] = total
+    cell.sizes[HELD_ROWS] = parted
     fit_classes = 0
     for c in range(classes):
-        fit_classes += at.counts[c] > 0
+        fit_classes += cell.counts[c] > 0
     if fit_classes < 2 or before == 0:
         return ONE_CLASS_FIT
     return ONE_CLASS_VALIDATION if held_classes < 2 else CHOSEN
 
 
 @kernel(borrow=True)
-def take_held(task, at, XT):
+def take_held(task, cell, XT):
     """Write the held-out rows as columns: ``XT[:, :at.sizes[HELD_COPIES]]``, grouped by class."""
-    for t in range(at.sizes[HELD_COPIES]):
-        row = at.held[t]
+    for t in range(cell.sizes[HELD_COPIES]):
+        row = cell.held[t]
         for j in range(task.X.shape[1]):
             XT[j, t] = task.X[row, j]
 
 
 @kernel(borrow=True)
-def choose(tuning, flag, at, choices, flags):
-    """Choose a grid value for each metric from `at.scores`.
+def choose(tuning, flag, cell, choices, flags):
+    """Choose a grid value for each metric from `cell.scores`.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def choose(tuning, flag, at, choices, flags):
         Grid and tie rule.
     flag
         What `hold_out` returned; with `ONE_CLASS_FIT` nothing has been scored.
-    at
+    cell
         `scores` are read, `chosen` is written.
     choices, flags
         (METRICS,) int8, filled: what the cube stores.
@@ -221,26 +221,26 @@ def choose(tuning, flag, at, choices, flags):
     values = len(tuning.grid)
     if flag != ONE_CLASS_FIT:
         for g in range(values):
-            if np.isnan(at.scores[g, ACCURACY]):  # no numbers: then the cell has none either
+            if np.isnan(cell.scores[g, ACCURACY]):  # no numbers: then the cell has none either
                 for m in range(METRICS):
-                    at.chosen[m] = -1
+                    cell.chosen[m] = -1
                 return
     for m in range(METRICS):
         sign = 1.0 if MAXIMISED[m] else -1.0
         best = -np.inf  # and so it stays for the AUC of one class: all are tied
         if flag != ONE_CLASS_FIT:
             for g in range(values):
-                x = sign * at.scores[g, m]
+                x = sign * cell.scores[g, m]
                 best = x if x > best else best
         least = best - EQUAL * max(1.0, abs(best)) if best > -np.inf else best
         equal = 0
         chosen = 0
         for g in range(values):
-            if best == -np.inf or sign * at.scores[g, m] >= least:
+            if best == -np.inf or sign * cell.scores[g, m] >= least:
                 equal += 1
                 if equal == 1 or abs(g - tuning.place) < abs(chosen - tuning.place):
                     chosen = g
-        at.chosen[m] = chosen
+        cell.chosen[m] = chosen
         choices[m] = chosen
         if flag == CHOSEN:
             flags[m] = TIE if equal > 1 else CHOSEN
@@ -249,26 +249,26 @@ def choose(tuning, flag, at, choices, flags):
 
 
 @kernel(borrow=True)
-def is_chosen(at, index):
+def is_chosen(cell, index):
     """Whether a metric has chosen this grid value."""
-    found = False
+    chosen = False
     for m in range(METRICS):
-        found |= at.chosen[m] == index
-    return found
+        chosen |= cell.chosen[m] == index
+    return chosen
 
 
 @kernel(borrow=True)
-def record(at, index, out):
-    """Copy from `at.found` the metrics that have chosen this grid value, for every test set.
+def record(cell, index, out):
+    """Copy from `cell.refit` the metrics that have chosen this grid value, for every test set.
 
     The clipped rows are those of the cross-entropy's choice. ``out`` is (sets, WIDTH), or more.
     """
     for k in range(len(out)):
         for m in range(METRICS):
-            if at.chosen[m] == index:
-                out[k, m] = at.found[k, m]
-        if at.chosen[CROSS_ENTROPY] == index:
-            out[k, CLIPPED] = at.found[k, CLIPPED]
-        if at.chosen[at.kept] == index:
+            if cell.chosen[m] == index:
+                out[k, m] = cell.refit[k, m]
+        if cell.chosen[CROSS_ENTROPY] == index:
+            out[k, CLIPPED] = cell.refit[k, CLIPPED]
+        if cell.chosen[cell.kept] == index:
             for i in range(WIDTH, out.shape[1]):
-                out[k, i] = at.found[k, i]
+                out[k, i] = cell.refit[k, i]

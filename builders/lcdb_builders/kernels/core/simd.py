@@ -48,17 +48,17 @@ COPIES = 8
 
 if config.DISABLE_JIT:
 
-    def load(array, at):
+    def load(array, first):
         """Return the elements at..at+31 of a contiguous array."""
-        return array[at : at + LANES].copy()
+        return array[first : first + LANES].copy()
 
-    def store(lanes, array, at):
+    def store(lanes, array, first):
         """Write lanes to the elements at..at+31 of an array of their type."""
-        array[at : at + LANES] = lanes
+        array[first : first + LANES] = lanes
 
-    def repeat(number, array, at):
+    def repeat(number, array, first):
         """Write a number, of the array's type, to the elements at..at+7."""
-        array[at : at + COPIES] = number
+        array[first : first + COPIES] = number
 
     def spread(number, lanes):
         """Return a number in all lanes, as the type of `lanes`."""
@@ -109,10 +109,10 @@ if config.DISABLE_JIT:
         below = values[first:stop, None] <= limits
         return (below * weights[first:stop, None]).sum(axis=0).astype(np.int32)
 
-    def weight_of(values, weights, at, bits, limits):
+    def weight_of(values, weights, first, bits, limits):
         """Return the sums of marked ``weights`` where ``values[at:] <= limit``, by lane."""
         chosen = np.flatnonzero(truth_of(bits))
-        below = values[at + chosen, None] <= limits
+        below = values[first + chosen, None] <= limits
         return (below * weights[chosen, None]).sum(axis=0).astype(np.uint16)
 
 else:
@@ -156,7 +156,7 @@ else:
         return builder.shuffle_vector(single, unset, places)
 
     @intrinsic
-    def load(typingctx, array, at):
+    def load(typingctx, array, first):
         """Return the elements at..at+31 of a contiguous array."""
         result = Lanes(array.dtype)
 
@@ -170,7 +170,7 @@ else:
         return result(array, types.intp), codegen
 
     @intrinsic
-    def store(typingctx, lanes, array, at):
+    def store(typingctx, lanes, array, first):
         """Write lanes to the elements at..at+31 of an array of their type."""
 
         def codegen(context, builder, signature, args):
@@ -182,7 +182,7 @@ else:
         return types.void(lanes, array, types.intp), codegen
 
     @intrinsic
-    def repeat(typingctx, number, array, at):
+    def repeat(typingctx, number, array, first):
         """Write a number, of the array's type, to the elements at..at+7."""
 
         def codegen(context, builder, signature, args):
@@ -316,7 +316,7 @@ else:
         return signature, codegen
 
     @intrinsic
-    def weight_of(typingctx, values, weights, at, bits, limits):
+    def weight_of(typingctx, values, weights, first, bits, limits):
         """Return the sums of marked ``weights`` where ``values[at:] <= limit``, by lane.
 
         Arrays, limits and sums are uint16.
@@ -358,11 +358,11 @@ else:
             """Add one weight where its value is not above the limit."""
             b = self.builder
             value, weight = (
-                _in_all_lanes(b, b.load(b.gep(data, [at])))
-                for data, at in zip(self.data, (value_at, weight_at), strict=True)
+                _in_all_lanes(b, b.load(b.gep(data, [first])))
+                for data, first in zip(self.data, (value_at, weight_at), strict=True)
             )
-            found = b.select(b.icmp_unsigned("<=", value, self.limits), weight, self.zero)
-            b.store(b.add(b.load(self.total), found), self.total)
+            kept = b.select(b.icmp_unsigned("<=", value, self.limits), weight, self.zero)
+            b.store(b.add(b.load(self.total), kept), self.total)
 
         def result(self):
             """Return the sums."""

@@ -105,6 +105,19 @@ def score_left_out(kind, model, columns, desk, out):
 
 @kernel(glue=True)
 def _additive_repetition(kind, parameter, task, columns, r, moments, model, desk, out):
+    """Score a repetition along an additive curve.
+
+    Parameters
+    ----------
+    kind, parameter
+        `NMC`, `LDC` or `QDC`, and its shrinkage or ridge.
+    task, columns, r
+        Cells, where they are scored, and which repetition of the block.
+    moments, model, desk
+        Workspace.
+    out
+        (sizes, repetitions, sets, WIDTH), filled.
+    """
     draw(task, 0, task.first + r, desk.order)
     if columns.varying:
         regroup(task, desk.order, desk.XT, desk.begin, desk.hi[0], desk.lo[0])
@@ -124,6 +137,17 @@ def _additive_repetition(kind, parameter, task, columns, r, moments, model, desk
 
 @kernel(glue=True)
 def _draw_and_fit(kind, parameter, task, n, repetition, moments, places, model, desk):
+    """Draw a cell afresh and fit to it.
+
+    Parameters
+    ----------
+    kind, parameter
+        `NMC`, `LDC` or `QDC`, and its shrinkage or ridge.
+    task, n, repetition
+        The cell.
+    moments, places, model, desk
+        Workspace; the model is fitted, and `desk.weight` says how often each row was drawn.
+    """
     draw(task, n, repetition, desk.order)
     distinct = desk.distinct
     count = weigh(desk.order[:n], desk.weight, distinct)
@@ -132,6 +156,19 @@ def _draw_and_fit(kind, parameter, task, n, repetition, moments, places, model, 
 
 @kernel(borrow=True)
 def _run(kind, parameter, task, columns, moments, model, places, desk, out):
+    """Fill a block.
+
+    Parameters
+    ----------
+    kind, parameter
+        `NMC`, `LDC` or `QDC`, and its shrinkage or ridge.
+    task, columns
+        Cells, and where they are scored.
+    moments, model, places, desk
+        Workspace.
+    out
+        (sizes, repetitions, sets, WIDTH), filled.
+    """
     for r in range(task.stop - task.first):
         if task.sampling == ADDITIVE:
             _additive_repetition(kind, parameter, task, columns, r, moments, model, desk, out)

@@ -194,7 +194,23 @@ def fit_moments(kind, parameter, moments, n, model):
 
 @kernel(glue=True)
 def fit_draw(kind, parameter, task, weight, distinct, count, n, moments, places, model):
-    """Fit to a draw; arguments as for `fit_moments` and `add_draw`."""
+    """Fit to a draw.
+
+    Parameters
+    ----------
+    kind, parameter
+        `NMC`, `LDC` or `QDC`, and its shrinkage or ridge.
+    task
+        The block.
+    weight
+        (N,) how often each row was drawn.
+    distinct, count
+        ``distinct[:count]`` are the rows drawn, in the order of their first draws.
+    n
+        How many rows those are with their copies.
+    moments, places, model
+        Overwritten, see `add_draw`.
+    """
     d = len(model.centre)
     spare = d if kind == QDC else 0
     add_draw(task, weight, distinct, count, spare, moments, places, model.Z)

@@ -132,7 +132,23 @@ def overall_mean(moments, n, centre):
 
 @kernel(borrow=True)
 def _group_draw(task, weight, distinct, count, spare, moments, first, stop, rows):
-    """Group distinct rows by class with spare places after each class, and count their weights."""
+    """Group distinct rows by class with spare places after each class, and count their weights.
+
+    Parameters
+    ----------
+    task
+        The block.
+    weight
+        (N,) how often each row was drawn.
+    distinct, count
+        ``distinct[:count]`` are the rows drawn.
+    spare
+        Places to leave free after each class.
+    moments
+        Its `counts` and `base` are overwritten.
+    first, stop, rows
+        Where each class begins and ends, and which rows stand there; overwritten.
+    """
     for c in range(task.classes):
         stop[c] = 0
         moments.counts[c] = 0
@@ -156,7 +172,21 @@ def _group_draw(task, weight, distinct, count, spare, moments, first, stop, rows
 
 @kernel(reorder=True, borrow=True)
 def _centre_class(task, weight, rows, c, first, stop, moments, Z):
-    """Deviations of the rows of one class from its mean, times the root of their weights."""
+    """Deviations of the rows of one class from its mean, times the root of their weights.
+
+    Parameters
+    ----------
+    task
+        The block.
+    weight
+        (N,) how often each row was drawn.
+    rows, c, first, stop
+        ``rows[first:stop]`` are those of class c.
+    moments
+        Those of the class are overwritten; what is within classes is added to.
+    Z
+        (d, columns), of which first:stop are overwritten.
+    """
     count = moments.counts[c]
     changed = 0.0
     for j in range(len(Z)):

@@ -174,15 +174,15 @@ def _quadratic_with_ridge(study, more, n, held):
 
 
 @kernel(borrow=True)
-def _try_grid(kind, task, tuning, weight, study, places, at):
+def _try_grid(kind, task, tuning, weight, study, places, cell):
     """Score every grid value on the held-out rows."""
     model = study.model
     first, stop, _ = places
-    held, count, n = at.sizes[1], at.sizes[0], at.sizes[2]
+    held, count, n = cell.sizes[1], cell.sizes[0], cell.sizes[2]
     spare = len(model.L) if kind == QDC else 0
-    add_draw(task, weight, at.fit, count, spare, study.moments, places, model.Z)
+    add_draw(task, weight, cell.fit, count, spare, study.moments, places, model.Z)
     begin_fit(kind, 0.0, study.moments, n, model)
-    take_held(task, at, study.XT)
+    take_held(task, cell, study.XT)
     if kind == LDC:
         _decompose_pooled(study, count, n, held)
     elif kind == QDC:
@@ -196,7 +196,7 @@ def _try_grid(kind, task, tuning, weight, study, places, at):
             _linear_with_ridge(study, more, n, held)
         else:
             _quadratic_with_ridge(study, more, n, held)
-        score_log_scores(study.S, model.present, at.lo, at.hi, study.room, at.scores[g])
+        score_log_scores(study.S, model.present, cell.lo, cell.hi, study.room, cell.scores[g])
 
 
 @kernel(borrow=True)
@@ -210,7 +210,21 @@ def _take_root(Z, first, stop, L, root):
 
 @kernel(borrow=True)
 def _take_draw(kind, task, weight, distinct, count, moments, places, model):
-    """Moments of a draw, with their roots, as if its rows had been added one by one."""
+    """Moments of a draw, with their roots, as if its rows had been added one by one.
+
+    Parameters
+    ----------
+    kind
+        `NMC`, `LDC` or `QDC`.
+    task
+        The block.
+    weight
+        (N,) how often each row was drawn.
+    distinct, count
+        ``distinct[:count]`` are the rows drawn.
+    moments, places, model
+        Overwritten, see `add_draw`.
+    """
     d = len(model.L)
     first, stop, _ = places
     add_draw(task, weight, distinct, count, d if kind == QDC else 0, moments, places, model.Z)
@@ -223,7 +237,24 @@ def _take_draw(kind, task, weight, distinct, count, moments, places, model):
 
 
 @kernel(borrow=True)
-def _run(kind, task, columns, tuning, moments, model, study, places, desk, at, tuned):
+def _run(kind, task, columns, tuning, moments, model, study, places, desk, cell, tuned):
+    """Fill a tuned block.
+
+    Parameters
+    ----------
+    kind
+        `NMC`, `LDC` or `QDC`.
+    task, columns, tuning
+        Cells, where they are scored, and what is chosen from what.
+    moments, model, places, desk
+        Workspace of refits.
+    study
+        Of the rows that are not held out.
+    cell
+        Of `hold_out_of`.
+    tuned
+        Filled.
+    """
     for r in range(task.stop - task.first):
         repetition = task.first + r
         done = 0
@@ -246,23 +277,23 @@ def _run(kind, task, columns, tuning, moments, model, study, places, desk, at, t
                 draw(task, n, repetition, desk.order)
                 distinct = desk.distinct
                 count = weigh(desk.order[:n], desk.weight, distinct)
-            flag = hold_out(task, tuning, n, repetition, distinct, count, desk.weight, at)
+            flag = hold_out(task, tuning, n, repetition, distinct, count, desk.weight, cell)
             if flag != ONE_CLASS_FIT:
-                _try_grid(kind, task, tuning, desk.weight, study, places, at)
-            choose(tuning, flag, at, tuned.choices[i, r], tuned.flags[i, r])
+                _try_grid(kind, task, tuning, desk.weight, study, places, cell)
+            choose(tuning, flag, cell, tuned.choices[i, r], tuned.flags[i, r])
             if task.sampling != ADDITIVE:
                 _take_draw(kind, task, desk.weight, distinct, count, moments, places, model)
             for g in range(len(tuning.grid)):
-                if not is_chosen(at, g):
+                if not is_chosen(cell, g):
                     continue
                 fit_moments(kind, tuning.grid[g], moments, n, model)
                 if not columns.varying:
-                    score_constant_sets(kind, model, columns, desk, at.found)
+                    score_constant_sets(kind, model, columns, desk, cell.refit)
                 elif task.sampling == ADDITIVE:
-                    score_rest_of_classes(kind, model, moments, desk, at.found)
+                    score_rest_of_classes(kind, model, moments, desk, cell.refit)
                 else:
-                    score_left_out(kind, model, columns, desk, at.found)
-                record(at, g, tuned.values[i, r])
+                    score_left_out(kind, model, columns, desk, cell.refit)
+                record(cell, g, tuned.values[i, r])
             if task.sampling != ADDITIVE:
                 for row in desk.order[:n]:
                     desk.weight[row] = 0
@@ -287,6 +318,6 @@ def gaussian_tuned(
     d = task.X.shape[1]
     moments = moments_of(kind, task.classes, d)
     model = model_of(kind, task.classes, d, len(task.pool), unit)
-    study, at = _study(kind, task, tuning, unit), hold_out_of(task, columns, tuning, tuned)
+    study, cell = _study(kind, task, tuning, unit), hold_out_of(task, columns, tuning, tuned)
     places, desk = places_of(task), desk_of(task, columns)
-    _run(kind, task, columns, tuning, moments, model, study, places, desk, at, tuned)
+    _run(kind, task, columns, tuning, moments, model, study, places, desk, cell, tuned)

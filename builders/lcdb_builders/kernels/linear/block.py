@@ -43,84 +43,112 @@ __all__ = ["LREG", "LSVC", "STEEP", "linear_block"]
 
 
 @kernel(glue=True)
-def _show(at, decisions, i, r):
+def _show(cell, decisions, i, r):
     """Copy decision values, if they are wanted."""
     if decisions.size > 0:
-        for c in range(len(at.F)):
-            copy(at.F[c], decisions[i, r, c])
+        for c in range(len(cell.F)):
+            copy(cell.F[c], decisions[i, r, c])
 
 
 @kernel(borrow=True)
-def _fit_fresh(kind, models, start, at, size):
+def _fit_fresh(kind, models, start, cell, size):
     """Fit weighted rows, from the models in `start`."""
-    for c in range(len(at.fitted)):
-        if at.fitted[c]:
+    for c in range(len(cell.fitted)):
+        if cell.fitted[c]:
             copy(start[c], models.theta[c])
             forget(models.carried, c)
             fit(kind, TOLERANCE, models, c, size)
 
 
 @kernel(glue=True)
-def _fit_pool(kind, task, models, start, at):
+def _fit_pool(kind, task, models, start, cell):
     """Fit the whole pool, for draws to start from."""
     size = len(task.pool)
-    at.counts[:] = 0.0
+    cell.counts[:] = 0.0
     for row in task.pool:
-        at.counts[task.y[row]] += 1.0
-    fitted_classes(at)
+        cell.counts[task.y[row]] += 1.0
+    fitted_classes(cell)
     take_rows(task, task.pool, 0, size, models)
-    _fit_fresh(kind, models, start, at, size)
+    _fit_fresh(kind, models, start, cell, size)
     start[:] = models.theta
 
 
 @kernel(borrow=True)
-def _additive_repetition(kind, task, columns, r, models, start, at, out, decisions):
-    """Score all sizes of a repetition, each from the models of the pool."""
-    draw(task, 0, task.first + r, at.order)
+def _additive_repetition(kind, task, columns, r, models, start, cell, out, decisions):
+    """Score all sizes of a repetition, each from the models of the pool.
+
+    Parameters
+    ----------
+    kind
+        `LREG` or `LSVC`.
+    task, columns, r
+        Cells, where they are scored, and which repetition of the block.
+    models, start
+        Models of all classes, and those of the pool.
+    cell
+        Workspace.
+    out, decisions
+        As of `linear_block`.
+    """
+    draw(task, 0, task.first + r, cell.order)
     if columns.varying:
-        regroup(task, at.order, at.XT, at.begin, at.hi[0], at.lo[0])
+        regroup(task, cell.order, cell.XT, cell.begin, cell.hi[0], cell.lo[0])
     for i in range(len(task.pool)):
         models.weight[i] = 1.0
-    at.counts[:] = 0.0
+    cell.counts[:] = 0.0
     last = task.sizes[len(task.sizes) - 1]
-    take_rows(task, at.order, 0, last, models)
+    take_rows(task, cell.order, 0, last, models)
     done = 0
     for i in range(len(task.sizes)):
         n = task.sizes[i]
         for k in range(done, n):
-            at.counts[task.y[at.order[k]]] += 1.0
+            cell.counts[task.y[cell.order[k]]] += 1.0
         done = n
-        fitted_classes(at)
-        _fit_fresh(kind, models, start, at, n)
+        fitted_classes(cell)
+        _fit_fresh(kind, models, start, cell, n)
         if columns.varying:
             for c in range(task.classes):
-                at.lo[0, c] = at.begin[c] + np.int64(at.counts[c])
-            decide_own(models, at)
+                cell.lo[0, c] = cell.begin[c] + np.int64(cell.counts[c])
+            decide_own(models, cell)
         else:
-            decide_all(models, columns, at)
-        _show(at, decisions, i, r)
+            decide_all(models, columns, cell)
+        _show(cell, decisions, i, r)
         if columns.varying:
-            score_own_sets(at, out[i, r])
+            score_own_sets(cell, out[i, r])
         else:
-            score_constant_sets(columns, at, out[i, r])
+            score_constant_sets(columns, cell, out[i, r])
 
 
 @kernel(borrow=True)
-def _fresh_repetition(kind, task, columns, r, models, start, at, out, decisions):
-    """Score all sizes of a repetition, each from the models of the pool."""
+def _fresh_repetition(kind, task, columns, r, models, start, cell, out, decisions):
+    """Score all sizes of a repetition, each from the models of the pool.
+
+    Parameters
+    ----------
+    kind
+        `LREG` or `LSVC`.
+    task, columns, r
+        Cells, where they are scored, and which repetition of the block.
+    models, start
+        Models of all classes, and those of the pool.
+    cell
+        Workspace.
+    out, decisions
+        As of `linear_block`.
+    """
     for i in range(len(task.sizes)):
-        size = draw_fresh(task, task.sizes[i], task.first + r, at)
+        size = draw_fresh(task, task.sizes[i], task.first + r, cell)
         for k in range(size):
-            models.weight[k] = at.weight[at.distinct[k]]
-        take_rows(task, at.distinct, 0, size, models)
-        _fit_fresh(kind, models, start, at, size)
-        decide_all(models, columns, at)
-        _show(at, decisions, i, r)
+            models.weight[k] = cell.weight[cell.distinct[k]]
+        take_rows(task, cell.distinct, 0, size, models)
+        _fit_fresh(kind, models, start, cell, size)
+        decide_all(models, columns, cell)
+        _show(cell, decisions, i, r)
         if columns.varying:
-            score_left_out(columns, at, out[i, r])
+            score_left_out(columns, cell, out[i, r])
         else:
-            score_constant_sets(columns, at, out[i, r])
-        clear(at)
+            score_constant_sets(columns, cell, out[i, r])
+        clear(cell)
 
 
 @kernel
@@ -153,14 +181,14 @@ def linear_block(kind, task, columns, unit, unit_root, price, out, decisions):
         Passes over rows, linear systems, models fitted by reflections, and models not found, whose
         cells mean nothing.
     """
-    at = desk(task, columns, task.X.shape[1])
+    cell = desk(task, columns, task.X.shape[1])
     models = models_of(task, unit, unit_root)
     set_price(kind, models, price)
     start = np.zeros(models.theta.shape)
-    _fit_pool(kind, task, models, start, at)
+    _fit_pool(kind, task, models, start, cell)
     for r in range(task.stop - task.first):
         if task.sampling == ADDITIVE:
-            _additive_repetition(kind, task, columns, r, models, start, at, out, decisions)
+            _additive_repetition(kind, task, columns, r, models, start, cell, out, decisions)
         else:
-            _fresh_repetition(kind, task, columns, r, models, start, at, out, decisions)
+            _fresh_repetition(kind, task, columns, r, models, start, cell, out, decisions)
     return models.count

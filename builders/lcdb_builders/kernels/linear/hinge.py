@@ -197,6 +197,17 @@ def _go_less_far(problem, theta, step, squared, objective, z, along, goal):
     """Halve the step until the objective falls; `along` holds the scores of the whole step.
 
     Returns whether it did; if so, `theta` is there.
+
+    Parameters
+    ----------
+    problem
+        Rows, penalty and price.
+    theta, step
+        Where to go from, and by how much at most.
+    squared, objective
+        The squared decrement, and the objective at `theta`.
+    z, along, goal
+        Scores there, scores of the whole step, and workspace.
     """
     for r in range(problem.n):
         along[r] -= z[r]
@@ -205,8 +216,8 @@ def _go_less_far(problem, theta, step, squared, objective, z, along, goal):
         for i in range(len(theta)):
             goal[i] = theta[i] + length * step[i]
         loss = _hinge_loss(problem.n, problem.sign, problem.weight, z, along, length)
-        found = problem.price * loss + 0.5 * quadratic(problem.P, goal)
-        if found <= objective - DECREASE * length * squared:
+        reached = problem.price * loss + 0.5 * quadratic(problem.P, goal)
+        if reached <= objective - DECREASE * length * squared:
             copy(goal, theta)
             return True
         length *= 0.5

@@ -141,13 +141,13 @@ def fit(kind, tolerance, models, c, n):
             models.count[3] += 1
         return
     if kind == LREG:
-        found = damped_newton(problem, tolerance, theta, models.scratch, models.count)
+        reached = damped_newton(problem, tolerance, theta, models.scratch, models.count)
     else:
         exact = tolerance <= TOLERANCE
-        found = finite_newton(
+        reached = finite_newton(
             problem, theta, exact, models.carried, c, models.scratch, models.count
         )
-    if not found:
+    if not reached:
         if kind == LSVC:
             forget(models.carried, c)
         theta[:] = 0.0
@@ -182,17 +182,17 @@ def decide(XT, first, stop, theta, out):
 
 
 @kernel(glue=True)
-def decide_all(models, columns, at):
-    """Fill ``at.F`` with decision values of all columns."""
-    for c in range(len(at.fitted)):
-        if at.fitted[c]:
-            decide(columns.XT, 0, columns.XT.shape[1], models.theta[c], at.F[c])
+def decide_all(models, columns, cell):
+    """Fill ``cell.F`` with decision values of all columns."""
+    for c in range(len(cell.fitted)):
+        if cell.fitted[c]:
+            decide(columns.XT, 0, columns.XT.shape[1], models.theta[c], cell.F[c])
 
 
 @kernel(glue=True)
-def decide_own(models, at):
-    """Fill ``at.F`` with decision values of the repetition's own columns from ``at.lo``."""
-    for c in range(len(at.fitted)):
-        if at.fitted[c]:
-            for k in range(len(at.fitted)):
-                decide(at.XT, at.lo[0, k], at.hi[0, k], models.theta[c], at.F[c])
+def decide_own(models, cell):
+    """Fill ``cell.F`` with decision values of the repetition's own columns from ``cell.lo``."""
+    for c in range(len(cell.fitted)):
+        if cell.fitted[c]:
+            for k in range(len(cell.fitted)):
+                decide(cell.XT, cell.lo[0, k], cell.hi[0, k], models.theta[c], cell.F[c])

@@ -110,56 +110,70 @@ def _follow(kind, tuning, path, c, n):
 
 
 @kernel(glue=True)
-def _start_from_pool(kind, task, tuning, path, at):
+def _start_from_pool(kind, task, tuning, path, cell):
     """Fit the whole pool with the strongest penalty, for the paths of cells to start from."""
     if kind != LREG:
         return
     models = path.models
-    at.counts[:] = 0.0
+    cell.counts[:] = 0.0
     for row in task.pool:
-        at.counts[task.y[row]] += 1.0
-    fitted_classes(at)
+        cell.counts[task.y[row]] += 1.0
+    fitted_classes(cell)
     take_rows(task, task.pool, 0, len(task.pool), models)
     set_price(kind, models, tuning.grid[len(tuning.grid) - 1])
     for c in range(task.classes):
-        if at.fitted[c]:
+        if cell.fitted[c]:
             fit(kind, TOLERANCE, models, c, len(task.pool))
     path.start[:] = models.theta
 
 
 @kernel(borrow=True)
-def _try_grid(kind, task, tuning, path, at, held):
+def _try_grid(kind, task, tuning, path, cell, held):
     """Score every grid value on the held-out rows."""
     models = path.models
     n = held.sizes[0]
     rows = held.sizes[1]
     for c in range(task.classes):
-        at.counts[c] = held.counts[c]
-    fitted_classes(at)
+        cell.counts[c] = held.counts[c]
+    fitted_classes(cell)
     take_rows(task, held.fit, 0, n, models)
     for i in range(n):
-        models.weight[i] = at.weight[held.fit[i]]
+        models.weight[i] = cell.weight[held.fit[i]]
     take_held(task, held, path.held)
     for c in range(task.classes):
-        if at.fitted[c]:
+        if cell.fitted[c]:
             _follow(kind, tuning, path, c, n)
     for g in range(len(tuning.grid)):
         for c in range(task.classes):
-            if at.fitted[c]:
+            if cell.fitted[c]:
                 decide(path.held, 0, rows, path.paths[g, c], path.F[c])
-        score_side_by_side(path.F, at, held.lo, held.hi, path.room, held.scores[g])
+        score_side_by_side(path.F, cell, held.lo, held.hi, path.room, held.scores[g])
 
 
 @kernel(borrow=True)
-def _refit(kind, task, columns, tuning, path, at, held, distinct, out):
-    """Score the chosen values on the test sets; `distinct` are the training rows."""
+def _refit(kind, task, columns, tuning, path, cell, held, distinct, out):
+    """Score the chosen values on the test sets; `distinct` are the training rows.
+
+    Parameters
+    ----------
+    kind
+        `LREG` or `LSVC`.
+    task, columns, tuning
+        Of the block.
+    path
+        Models of every value, from the rows that are not held out.
+    cell, held, distinct
+        The cell, what was chosen, and its rows.
+    out
+        (sets, WIDTH), filled.
+    """
     models = path.models
-    at.counts[:] = 0.0
+    cell.counts[:] = 0.0
     for i in range(len(distinct)):
         row = distinct[i]
-        at.counts[task.y[row]] += at.weight[row]
-        models.weight[i] = at.weight[row]
-    fitted_classes(at)
+        cell.counts[task.y[row]] += cell.weight[row]
+        models.weight[i] = cell.weight[row]
+    fitted_classes(cell)
     take_rows(task, distinct, 0, len(distinct), models)
     for c in range(task.classes):
         forget(models.carried, c)
@@ -168,21 +182,21 @@ def _refit(kind, task, columns, tuning, path, at, held, distinct, out):
             continue
         set_price(kind, models, tuning.grid[g])
         for c in range(task.classes):
-            if at.fitted[c]:
+            if cell.fitted[c]:
                 copy(path.paths[g, c], models.theta[c])
                 models.carried.known[c] = 0  # the scores are not this model's
                 fit(kind, TOLERANCE, models, c, len(distinct))
         if columns.varying and task.sampling == ADDITIVE:
             for c in range(task.classes):
-                at.lo[0, c] = at.begin[c] + np.int64(at.counts[c])
-            decide_own(models, at)
-            score_own_sets(at, held.found)
+                cell.lo[0, c] = cell.begin[c] + np.int64(cell.counts[c])
+            decide_own(models, cell)
+            score_own_sets(cell, held.refit)
         else:
-            decide_all(models, columns, at)
+            decide_all(models, columns, cell)
             if columns.varying:
-                score_left_out(columns, at, held.found)
+                score_left_out(columns, cell, held.refit)
             else:
-                score_constant_sets(columns, at, held.found)
+                score_constant_sets(columns, cell, held.refit)
         record(held, g, out)
 
 
@@ -212,28 +226,28 @@ def linear_tuned(kind, task, columns, unit, root, tuning, held, tuned):
     (4,) int64
         What `linear_block` counts.
     """
-    at = desk(task, columns, task.X.shape[1])
+    cell = desk(task, columns, task.X.shape[1])
     path = _paths(task, tuning, unit, root)
-    _start_from_pool(kind, task, tuning, path, at)
+    _start_from_pool(kind, task, tuning, path, cell)
     for r in range(task.stop - task.first):
         repetition = task.first + r
         if task.sampling == ADDITIVE:
-            draw(task, 0, repetition, at.order)
+            draw(task, 0, repetition, cell.order)
             if columns.varying:
-                regroup(task, at.order, at.XT, at.begin, at.hi[0], at.lo[0])
+                regroup(task, cell.order, cell.XT, cell.begin, cell.hi[0], cell.lo[0])
         for i in range(len(task.sizes)):
             n = task.sizes[i]
             if task.sampling != ADDITIVE:
-                draw(task, n, repetition, at.order)
-            count = weigh(at.order[:n], at.weight, at.distinct)
-            distinct = at.distinct[:count]
-            flag = hold_out(task, tuning, n, repetition, distinct, count, at.weight, held)
+                draw(task, n, repetition, cell.order)
+            count = weigh(cell.order[:n], cell.weight, cell.distinct)
+            distinct = cell.distinct[:count]
+            flag = hold_out(task, tuning, n, repetition, distinct, count, cell.weight, held)
             path.paths[:] = 0.0
             if flag != ONE_CLASS_FIT:
-                _try_grid(kind, task, tuning, path, at, held)
+                _try_grid(kind, task, tuning, path, cell, held)
             choose(tuning, flag, held, tuned.choices[i, r], tuned.flags[i, r])
             out = tuned.values[i, r]
-            _refit(kind, task, columns, tuning, path, at, held, distinct, out)
+            _refit(kind, task, columns, tuning, path, cell, held, distinct, out)
             for row in distinct:
-                at.weight[row] = 0
+                cell.weight[row] = 0
     return path.models.count

@@ -73,27 +73,27 @@ def forget(tally, most, steps):
 @kernel(inline=True, borrow=True)
 def _has_votes(voters, same, most):
     """Whether any of so many voters is of a class."""
-    at = 0
-    while at + LANES <= most:
-        if marks(load(voters, at) == same) != 0:
+    start = 0
+    while start + LANES <= most:
+        if marks(load(voters, start) == same) != 0:
             return True
-        at += LANES
-    head = (np.uint64(1) << np.uint64(most - at)) - np.uint64(1)
-    return np.uint64(marks(load(voters, at) == same)) & head != 0
+        start += LANES
+    head = (np.uint64(1) << np.uint64(most - start)) - np.uint64(1)
+    return np.uint64(marks(load(voters, start) == same)) & head != 0
 
 
 @kernel(glue=True)
 def _count_class(voters, same, k, side, most, steps, tally):
     """Count the votes of a row for one class."""
     word = marks(load(voters, 0) == same)
-    at = 0
+    lane = 0
     before = np.uint64(0)
     for s in range(steps):
         cut = most[s]
-        while at < cut >> SHIFT:
+        while lane < cut >> SHIFT:
             before += bit_count(word)
-            at += 1
-            word = marks(load(voters, at * LANES) == same)
+            lane += 1
+            word = marks(load(voters, lane * LANES) == same)
         head = (np.uint64(1) << np.uint64(cut & (LANES - 1))) - np.uint64(1)
         votes = before + bit_count(np.uint64(word) & head)
         tally.counts[s, k, side, votes] += 1
@@ -137,15 +137,15 @@ def tally_row(voters, c, most, steps, tally):
 
 
 @kernel(glue=True)
-def _area(others, mine, voters, rows):
+def _area(others, own, voters, rows):
     """Return the AUC of a class from the tallies of other rows and of its own."""
     won = 0
     below = 0
     chosen = 0
     for v in range(voters + 1):
-        won += mine[v] * (2 * below + others[v])
+        won += own[v] * (2 * below + others[v])
         below += others[v]
-        chosen += mine[v]
+        chosen += own[v]
     return won / (2.0 * chosen * (rows - chosen))
 
 
@@ -216,17 +216,17 @@ def score_tally(tally, s, voters, sizes, out):
     loss = 0.0
     clipped = 0
     for c in range(len(sizes)):
-        others, mine = counts[c, 0], counts[c, 1]
+        others, own = counts[c, 0], counts[c, 1]
         _count_voteless(others, rows - sizes[c], voters)
-        _count_voteless(mine, sizes[c], voters)
+        _count_voteless(own, sizes[c], voters)
         for v in range(voters + 1):
             missing = voters - v
-            error += others[v] * v * v + mine[v] * missing * missing
-            if mine[v] > 0:
-                loss += mine[v] * _loss(v, voters, tally.logs)
-        clipped += mine[0]
+            error += others[v] * v * v + own[v] * missing * missing
+            if own[v] > 0:
+                loss += own[v] * _loss(v, voters, tally.logs)
+        clipped += own[0]
         if sizes[c] > 0 and present > 1:
-            area += _area(others, mine, voters, rows)
+            area += _area(others, own, voters, rows)
     out[ACCURACY] = tally.right[s] / rows
     out[AUC] = area / present if present > 1 else np.nan
     out[BRIER] = error / (voters * voters) / rows

@@ -183,16 +183,16 @@ def _lists(study, held):
 
 
 @kernel(borrow=True)
-def _try_grid(task, tuning, study, n, buffers, at):
+def _try_grid(task, tuning, study, n, buffers, cell):
     """Score every grid value on the held-out rows."""
     for g in range(len(tuning.grid)):
         buffers.wanted[g] = True
-    steps = _plan_steps(tuning, at.sizes[FIT_COPIES], buffers)
-    rows = at.fit[: at.sizes[FIT_ROWS]]
-    index = at.order[: at.sizes[HELD_COPIES]]  # `hold_out` needs it no more
+    steps = _plan_steps(tuning, cell.sizes[FIT_COPIES], buffers)
+    rows = cell.fit[: cell.sizes[FIT_ROWS]]
+    index = cell.order[: cell.sizes[HELD_COPIES]]  # `hold_out` needs it no more
     for t in range(len(index)):
-        index[t] = study.table.own[at.held[t]]
-    polled = Polled(index, at.lo, at.hi)
+        index[t] = study.table.own[cell.held[t]]
+    polled = Polled(index, cell.lo, cell.hi)
     give_votes(task, study.table, rows, buffers.voters)
     _poll(task, study, _lists(study, n), rows, polled, steps, buffers)
     take_votes(study.table, rows, buffers.voters)
@@ -200,11 +200,11 @@ def _try_grid(task, tuning, study, n, buffers, at):
     _score(polled, steps, buffers, scores)
     for g in range(len(tuning.grid)):
         for m in range(WIDTH):
-            at.scores[g, m] = scores[buffers.step[g], m]
+            cell.scores[g, m] = scores[buffers.step[g], m]
 
 
 @kernel(borrow=True)
-def _refit(task, tuning, test, n, rows, buffers, at, out):
+def _refit(task, tuning, test, n, rows, buffers, cell, out):
     """Score the chosen values on the test sets.
 
     Parameters
@@ -213,14 +213,14 @@ def _refit(task, tuning, test, n, rows, buffers, at, out):
         Of the block.
     n, rows
         The cell, and its distinct rows.
-    buffers, at
+    buffers, cell
         Workspace, and what was chosen.
     out
         (sets, WIDTH), filled.
     """
     columns = test.columns
     for g in range(len(tuning.grid)):
-        buffers.wanted[g] = is_chosen(at, g)
+        buffers.wanted[g] = is_chosen(cell, g)
     steps = _plan_steps(tuning, n, buffers)
     give_votes(task, test.table, rows, buffers.voters)
     if columns.varying:
@@ -236,8 +236,8 @@ def _refit(task, tuning, test, n, rows, buffers, at, out):
         if buffers.wanted[g]:
             for k in range(len(columns.lo)):
                 for m in range(WIDTH):
-                    at.found[k, m] = buffers.scores[k, buffers.step[g], m]
-            record(at, g, out)
+                    cell.refit[k, m] = buffers.scores[k, buffers.step[g], m]
+            record(cell, g, out)
 
 
 @kernel(borrow=True)
@@ -280,8 +280,20 @@ def _share(task, test, n, rows, wanted, buffers, out):
 
 
 @kernel(borrow=True)
-def _run(task, tunes, tuning, test, study, buffers, at, tuned):
-    """Fill the cells of a block; parameters as of `votes_block`, with buffers."""
+def _run(task, tunes, tuning, test, study, buffers, cell, tuned):
+    """Fill the cells of a block.
+
+    Parameters
+    ----------
+    task, tunes, tuning
+        Cells, whether they choose, and from what.
+    test, study
+        What they are scored on, and what they hold out rows of.
+    buffers, cell
+        Workspace.
+    tuned
+        Filled.
+    """
     weight = buffers.voters.weight
     for r in range(task.stop - task.first):
         repetition = task.first + r
@@ -301,11 +313,11 @@ def _run(task, tunes, tuning, test, study, buffers, at, tuned):
             count = weigh(buffers.order[:n], weight, buffers.distinct)
             rows = buffers.distinct[:count]
             if tunes:
-                flag = hold_out(task, tuning, n, repetition, rows, count, weight, at)
+                flag = hold_out(task, tuning, n, repetition, rows, count, weight, cell)
                 if flag != ONE_CLASS_FIT:
-                    _try_grid(task, tuning, study, n, buffers, at)
-                choose(tuning, flag, at, tuned.choices[i, r], tuned.flags[i, r])
-                _refit(task, tuning, test, n, rows, buffers, at, tuned.values[i, r])
+                    _try_grid(task, tuning, study, n, buffers, cell)
+                choose(tuning, flag, cell, tuned.choices[i, r], tuned.flags[i, r])
+                _refit(task, tuning, test, n, rows, buffers, cell, tuned.values[i, r])
             else:
                 _share(task, test, n, rows, np.int64(tuning.grid[0]), buffers, tuned.values[i, r])
             for row in rows:
@@ -338,5 +350,5 @@ def votes_block(
     study = test
     if studied is not None and not columns.varying:
         study = Study(*studied, _carried(task, *studied, tuning))
-    buffers, at = _buffers_of(task, columns, tuning), hold_out_of(task, columns, tuning)
-    _run(task, studied is not None, tuning, test, study, buffers, at, tuned)
+    buffers, cell = _buffers_of(task, columns, tuning), hold_out_of(task, columns, tuning)
+    _run(task, studied is not None, tuning, test, study, buffers, cell, tuned)

@@ -59,11 +59,11 @@ def scaled_speed(speed):
 @kernel
 def play(angle, actions):
     """Return angles, speeds and rewards of a pendulum that starts at rest, (3, steps)."""
-    told = np.empty((3, len(actions)))
+    reached = np.empty((3, len(actions)))
     speed = 0.0
     for i in range(len(actions)):
         angle, speed, reward = step(angle, speed, actions[i])
-        told[0, i] = angle
-        told[1, i] = speed
-        told[2, i] = reward
-    return told
+        reached[0, i] = angle
+        reached[1, i] = speed
+        reached[2, i] = reward
+    return reached

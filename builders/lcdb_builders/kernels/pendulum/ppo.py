@@ -131,6 +131,21 @@ def _improve(
     `moments` holds first and second moments and room for a gradient. In each of them the log
     deviation has the first place behind the weights. Samples that do not fill the last minibatch
     of an epoch are used if `partial`.
+
+    Parameters
+    ----------
+    key0, key1, trial, epoch
+        Stream, trial and epoch: they order the samples.
+    weights, log_deviation
+        Of policy and value, in lanes; the weights are changed.
+    moments
+        (3, weights + 8), see above.
+    segment, features, policy_rows
+        Samples, their features, and how many rows of these the policy has.
+    rate, epochs, batch_size, clip, partial
+        Parameters of PPO.
+    powers, order, batch
+        Powers of the decays of the moments, and workspace.
     """
     gradient = moments[2]
     rows, last = len(weights) // LANES, moments.shape[1] - LANES

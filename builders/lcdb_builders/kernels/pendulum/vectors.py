@@ -43,13 +43,13 @@ ONE_BITS = 1023 << 52
 
 if config.DISABLE_JIT:
 
-    def load(array, at):
-        """Return the eight elements of row `at` (of a flat array: from ``8 * at`` on)."""
-        return array.reshape(-1, LANES)[at].copy()
+    def load(array, row):
+        """Return the eight elements of a row (of a flat array: from ``8 * row`` on)."""
+        return array.reshape(-1, LANES)[row].copy()
 
-    def store(vector, array, at):
+    def store(vector, array, row):
         """Write a vector to where `load` would read it."""
-        array.reshape(-1, LANES)[at] = vector
+        array.reshape(-1, LANES)[row] = vector
 
     def spread(number):
         """Return a number in all lanes."""
@@ -127,8 +127,8 @@ else:
         return builder.bitcast(builder.gep(data, [first]), DOUBLES.as_pointer())
 
     @intrinsic
-    def load(typingctx, array, at):
-        """Return the eight elements of row `at` (of a flat array: from ``8 * at`` on)."""
+    def load(typingctx, array, row):
+        """Return the eight elements of a row (of a flat array: from ``8 * row`` on)."""
 
         def codegen(context, builder, signature, args):
             loaded = builder.load(_address(context, builder, signature.args[0], *args))
@@ -138,7 +138,7 @@ else:
         return VECTOR(array, types.intp), codegen
 
     @intrinsic
-    def store(typingctx, vector, array, at):
+    def store(typingctx, vector, array, row):
         """Write a vector to where `load` would read it."""
 
         def codegen(context, builder, signature, args):

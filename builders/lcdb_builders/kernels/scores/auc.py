@@ -152,17 +152,17 @@ def _compare_by_bucket(chosen, others, floats, buckets):
     splitters = floats[2 * SAMPLE : 2 * SAMPLE + BUCKETS]
     _choose_splitters(chosen, others, floats[: 2 * SAMPLE], splitters)
     room = floats[2 * SAMPLE + BUCKETS :]
-    mine = room[:n_chosen]
+    filled = room[:n_chosen]
     theirs = room[n_chosen : n_chosen + n_others]
     start = np.empty((2, BUCKETS + 1), np.int64)
     place = np.empty(BUCKETS, np.int64)
     _find_buckets(chosen, splitters, buckets[:n_chosen])
-    _fill_buckets(chosen, buckets[:n_chosen], start[0], place, mine)
+    _fill_buckets(chosen, buckets[:n_chosen], start[0], place, filled)
     _find_buckets(others, splitters, buckets[:n_others])
     _fill_buckets(others, buckets[:n_others], start[1], place, theirs)
     won = 0
     for b in range(BUCKETS):
-        a = mine[start[0, b] : start[0, b + 1]]
+        a = filled[start[0, b] : start[0, b + 1]]
         z = theirs[start[1, b] : start[1, b + 1]]
         won += 2 * len(a) * start[1, b]
         if len(a) <= len(z):

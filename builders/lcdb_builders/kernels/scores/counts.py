@@ -45,18 +45,18 @@ def _grouped_auc(p, counts, order, c):
     g = 0
     while g < len(order):
         level = _odds(p[order[g], c])
-        mine = 0
+        own = 0
         others = 0
         while g < len(order) and _odds(p[order[g], c]) == level:
             for k in range(p.shape[1]):
                 if k == c:
-                    mine += counts[order[g], k]
+                    own += counts[order[g], k]
                 else:
                     others += counts[order[g], k]
             g += 1
-        won += mine * (2 * below + others)
+        won += own * (2 * below + others)
         below += others
-        chosen += mine
+        chosen += own
     return won / (2.0 * chosen * below) if chosen * below > 0 else np.nan
 
 
@@ -100,16 +100,16 @@ def score_groups(p, counts, out):
         for c in range(classes):
             squares += p[g, c] * p[g, c]
         for k in range(classes):
-            here = counts[g, k]
-            if here == 0:
+            members = counts[g, k]
+            if members == 0:
                 continue
-            rows += here
-            right += here if k == label else 0
-            mine = p[g, k]
-            error += here * (squares - mine * mine + (1.0 - mine) * (1.0 - mine))
-            kept = min(max(mine, EPSILON), 1.0 - EPSILON)
-            clipped += here if kept > mine else 0
-            loss -= here * np.log(kept)
+            rows += members
+            right += members if k == label else 0
+            own = p[g, k]
+            error += members * (squares - own * own + (1.0 - own) * (1.0 - own))
+            kept = min(max(own, EPSILON), 1.0 - EPSILON)
+            clipped += members if kept > own else 0
+            loss -= members * np.log(kept)
     out[ACCURACY] = right / rows
     out[AUC] = _mean_grouped_auc(p, counts)
     out[BRIER] = error / rows / (2.0 if classes == 2 else 1.0)

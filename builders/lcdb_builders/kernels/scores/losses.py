@@ -87,10 +87,10 @@ def log_loss(p):
 @kernel(borrow=True)
 def _count_clipped(p):
     """Rows whose label has so small a probability that the clip decides their loss."""
-    found = 0
+    clipped = 0
     for i in range(len(p)):
-        found += p[i] < EPSILON
-    return found
+        clipped += p[i] < EPSILON
+    return clipped
 
 
 @kernel(borrow=True)
@@ -145,15 +145,28 @@ def _two_largest(scores, classes, a, b, first, second, top):
 
 
 @kernel(borrow=True)
-def _powers(scores, classes, a, b, label, second, top, powers, rest, squares, mine):
+def _powers(scores, classes, a, b, label, second, top, powers, rest, squares, own):
     """e**(s_c - second largest) for all but the top class (0 there), and their sums.
 
     Relative to the second largest they do not underflow together, however far ahead the top is.
+
+    Parameters
+    ----------
+    scores, classes, a, b
+        Log scores (K, T), the classes of the training set, and which rows.
+    label
+        (b - a,) classes of the rows.
+    second, top
+        Their second largest scores, and the classes of the largest.
+    powers
+        (K, b - a), filled.
+    rest, squares, own
+        Sums of powers and of their squares, and that of the row's class; filled.
     """
     for i in range(b - a):
         rest[i] = 0.0
         squares[i] = 0.0
-        mine[i] = 0.0
+        own[i] = 0.0
     for c in classes:
         s = scores[c, a:b]
         e = powers[c]
@@ -164,7 +177,7 @@ def _powers(scores, classes, a, b, label, second, top, powers, rest, squares, mi
             e[i] = x
             rest[i] += x
             squares[i] += x * x
-            mine[i] = x if label[i] == code else mine[i]
+            own[i] = x if label[i] == code else own[i]
 
 
 @kernel(borrow=True)
@@ -172,6 +185,17 @@ def _class_odds(scores, classes, a, b, powers, first, second, top, rest, lead):
     """Replace scores by class log-odds: s_c - ln of the sum of the others' exponentials.
 
     Those that are as near to 0 as tied scores to each other are 0.
+
+    Parameters
+    ----------
+    scores, classes, a, b
+        Log scores (K, T), replaced; the classes of the training set, and which rows.
+    powers, rest
+        Of `_powers`.
+    first, second, top
+        The two largest scores, and the class of the largest.
+    lead
+        e**(second - first).
     """
     for c in classes:
         s = scores[c, a:b]
@@ -185,16 +209,30 @@ def _class_odds(scores, classes, a, b, powers, first, second, top, rest, lead):
 
 
 @kernel(borrow=True)
-def _label_losses(size, label, top, rest, squares, mine, lead, p, error):
-    """Write the probability of a row's class, and the squared distance to its one-hot."""
+def _label_losses(size, label, top, rest, squares, own, lead, p, error):
+    """Write the probability of a row's class, and the squared distance to its one-hot.
+
+    Parameters
+    ----------
+    size
+        How many rows.
+    label, top
+        Their classes, and the classes of their largest scores.
+    rest, squares, own
+        Of `_powers`.
+    lead
+        e**(second - first).
+    p, error
+        Filled.
+    """
     for i in range(size):
         leads = top[i] == label[i]
         share = 1.0 / (1.0 + rest[i] * lead[i])  # of the top class
         scale = lead[i] * share
-        missing = rest[i] * scale if leads else share + (rest[i] - mine[i]) * scale
+        missing = rest[i] * scale if leads else share + (rest[i] - own[i]) * scale
         wrong = 0.0 if leads else share * share
-        p[i] = share if leads else mine[i] * scale
-        error[i] = missing * missing + wrong + (squares[i] - mine[i] * mine[i]) * scale * scale
+        p[i] = share if leads else own[i] * scale
+        error[i] = missing * missing + wrong + (squares[i] - own[i] * own[i]) * scale * scale
 
 
 @kernel(inline=True, borrow=True)
@@ -232,15 +270,15 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
     size = b - a
     end = a + pad(size)
     first, second, top, rest, squares = rows[0], rows[1], rows[TOP], rows[REST], rows[4]
-    mine, lead, p, error = rows[5], rows[LEAD], rows[7], rows[8]
-    here = label[a:end]
-    right = _count_equal(rows[GUESS][:size], here[:size])
+    own, lead, p, error = rows[5], rows[LEAD], rows[7], rows[8]
+    truth = label[a:end]
+    right = _count_equal(rows[GUESS][:size], truth[:size])
     _two_largest(scores, classes, a, end, first, second, top)
-    _powers(scores, classes, a, end, here, second, top, powers, rest, squares, mine)
+    _powers(scores, classes, a, end, truth, second, top, powers, rest, squares, own)
     for i in range(end - a):
         lead[i] = exp_nonpositive(second[i] - first[i])
     _class_odds(scores, classes, a, end, powers, first, second, top, rest, lead)
-    _label_losses(end - a, here, top, rest, squares, mine, lead, p, error)
+    _label_losses(end - a, truth, top, rest, squares, own, lead, p, error)
     clipped = _count_clipped(p[:size])
     return right, _total(error[:size]), log_loss(p[:size]), clipped
 
@@ -261,13 +299,13 @@ def margin_losses(margin, label, a, b, rows):
     p = rows[0]
     error = rows[1]
     f = margin[a : a + pad(size)]
-    here = label[a : a + pad(size)]
+    truth = label[a : a + pad(size)]
     right = 0
     for i in range(len(f)):
         small = exp_nonpositive(-abs(f[i]))
         large_share = 1.0 / (1.0 + small)
         small_share = small * large_share
-        leads = (f[i] > 0.0) == (here[i] > 0.5)  # a tie goes to class 0
+        leads = (f[i] > 0.0) == (truth[i] > 0.5)  # a tie goes to class 0
         right += leads
         p[i] = large_share if leads else small_share
         missing = small_share if leads else large_share
@@ -287,23 +325,23 @@ def probability_losses(p, classes, label, a, b, rows):
     """
     size = b - a
     end = a + pad(size)
-    mine, error = rows[0], rows[1]
-    here = label[a:end]
+    own, error = rows[0], rows[1]
+    truth = label[a:end]
     label_columns(p, classes, a, end, rows[2], rows[GUESS])
-    right = _count_equal(rows[GUESS][:size], here[:size])
+    right = _count_equal(rows[GUESS][:size], truth[:size])
     for i in range(end - a):
-        mine[i] = 0.5
+        own[i] = 0.5
         error[i] = 0.0
     for c in range(len(p)):
         share = p[c, a:end]
         code = float(c)
         for i in range(end - a):
             x = share[i]
-            is_label = here[i] == code
+            is_label = truth[i] == code
             missing = x - 1.0 if is_label else x
             error[i] += missing * missing
-            mine[i] = x if is_label else mine[i]
+            own[i] = x if is_label else own[i]
             # What the AUC ranks by: near 1 single precision tells odds apart, not probabilities.
             share[i] = x / (1.0 - x) if x < 1.0 else LARGEST
-    clipped = _count_clipped(mine[:size])
-    return right, _total(error[:size]), log_loss(mine[:size]), clipped
+    clipped = _count_clipped(own[:size])
+    return right, _total(error[:size]), log_loss(own[:size]), clipped

@@ -81,114 +81,114 @@ def desk(task, columns, width):
 
 
 @kernel(borrow=True)
-def fitted_classes(at):
+def fitted_classes(cell):
     """Find out from `counts` which classes are present and which need a fit; return how many are.
 
     One class needs no fit, two need that of the second, more need one each.
     """
     present = 0
     last = 0
-    for c in range(len(at.counts)):
-        at.present[c] = at.counts[c] > 0.0
-        at.fitted[c] = at.present[c]
-        if at.present[c]:
+    for c in range(len(cell.counts)):
+        cell.present[c] = cell.counts[c] > 0.0
+        cell.fitted[c] = cell.present[c]
+        if cell.present[c]:
             present += 1
             last = c
     if present <= 2:
-        for c in range(len(at.counts)):
-            at.fitted[c] = present == 2 and c == last
+        for c in range(len(cell.counts)):
+            cell.fitted[c] = present == 2 and c == last
     return present
 
 
 @kernel(glue=True)
-def draw_fresh(task, n, repetition, at):
+def draw_fresh(task, n, repetition, cell):
     """Draw a cell's rows into `distinct` and `weight`, count classes; return how many rows."""
-    draw(task, n, repetition, at.order)
-    size = weigh(at.order[:n], at.weight, at.distinct)
-    at.counts[:] = 0.0
-    for row in at.distinct[:size]:
-        at.counts[task.y[row]] += at.weight[row]
-    at.size[0] = size
-    fitted_classes(at)
+    draw(task, n, repetition, cell.order)
+    size = weigh(cell.order[:n], cell.weight, cell.distinct)
+    cell.counts[:] = 0.0
+    for row in cell.distinct[:size]:
+        cell.counts[task.y[row]] += cell.weight[row]
+    cell.size[0] = size
+    fitted_classes(cell)
     return size
 
 
 @kernel(glue=True)
-def clear(at):
+def clear(cell):
     """Forget the rows of `draw_fresh`."""
-    for row in at.distinct[: at.size[0]]:
-        at.weight[row] = 0
+    for row in cell.distinct[: cell.size[0]]:
+        cell.weight[row] = 0
 
 
 @kernel(borrow=True)
-def _oppose(F, at, first, stop):
+def _oppose(F, cell, first, stop):
     """Write the decision values of a class without a fit: the opposite of the other class's."""
     fitted = 0
     last = 0
     for c in range(len(F)):
-        if at.fitted[c]:
+        if cell.fitted[c]:
             fitted += 1
             last = c
     if fitted == 1:
         for c in range(len(F)):
-            if at.present[c] and c != last:
+            if cell.present[c] and c != last:
                 for t in range(first, stop):
                     F[c, t] = -F[last, t]
 
 
 @kernel(borrow=True, glue=True)
-def _score(F, at, lo, hi, workspace, out):
+def _score(F, cell, lo, hi, workspace, out):
     """Score one test set from decision values."""
     present = 0
     only = 0
-    for c in range(len(at.present)):
-        if at.present[c]:
+    for c in range(len(cell.present)):
+        if cell.present[c]:
             present += 1
             only = c
     if present == 1:
         score_constant(only, lo, hi, out)
-    elif len(at.present) == 2:
+    elif len(cell.present) == 2:
         score_margins(F[1], lo, hi, workspace, out)
     else:
-        score_decisions(F, at.present, lo, hi, workspace, out)
+        score_decisions(F, cell.present, lo, hi, workspace, out)
 
 
 @kernel(borrow=True)
-def score_constant_sets(columns, at, out):
-    """Score ``at.F`` on every constant test set; ``out`` is (sets, WIDTH)."""
-    if len(at.present) > 2:
-        _oppose(at.F, at, 0, at.F.shape[1])
+def score_constant_sets(columns, cell, out):
+    """Score ``cell.F`` on every constant test set; ``out`` is (sets, WIDTH)."""
+    if len(cell.present) > 2:
+        _oppose(cell.F, cell, 0, cell.F.shape[1])
     for k in range(len(columns.lo)):
-        _score(at.F, at, columns.lo[k], columns.hi[k], at.room, out[k])
+        _score(cell.F, cell, columns.lo[k], columns.hi[k], cell.room, out[k])
 
 
 @kernel(borrow=True)
-def score_own_sets(at, out):
-    """Score ``at.F`` on the columns ``lo[0]:hi[0]`` of each class."""
-    lo = at.lo[0]
-    hi = at.hi[0]
-    if len(at.present) > 2:
+def score_own_sets(cell, out):
+    """Score ``cell.F`` on the columns ``lo[0]:hi[0]`` of each class."""
+    lo = cell.lo[0]
+    hi = cell.hi[0]
+    if len(cell.present) > 2:
         for c in range(len(lo)):
-            _oppose(at.F, at, lo[c], hi[c])
-    _score(at.F, at, lo, hi, at.room, out[0])
+            _oppose(cell.F, cell, lo[c], hi[c])
+    _score(cell.F, cell, lo, hi, cell.room, out[0])
 
 
 @kernel(borrow=True)
-def score_side_by_side(F, at, lo, hi, workspace, out):
+def score_side_by_side(F, cell, lo, hi, workspace, out):
     """Score decision values of columns of another array, all of them between lo and hi."""
-    if len(at.present) > 2:
-        _oppose(F, at, 0, hi[len(hi) - 1])
-    _score(F, at, lo, hi, workspace, out)
+    if len(cell.present) > 2:
+        _oppose(F, cell, 0, hi[len(hi) - 1])
+    _score(F, cell, lo, hi, workspace, out)
 
 
 @kernel(borrow=True)
-def score_left_out(columns, at, out):
-    """Score ``at.F`` on the columns of rows of weight 0."""
-    lo = at.lo[0]
-    hi = at.hi[0]
-    left_out(columns, at.weight, at.index, lo, hi)
+def score_left_out(columns, cell, out):
+    """Score ``cell.F`` on the columns of rows of weight 0."""
+    lo = cell.lo[0]
+    hi = cell.hi[0]
+    left_out(columns, cell.weight, cell.index, lo, hi)
     size = hi[len(hi) - 1]
-    gather(at.F, at.fitted, at.index, size, at.packed)
-    if len(at.present) > 2:
-        _oppose(at.packed, at, 0, size)
-    _score(at.packed, at, lo, hi, at.room, out[0])
+    gather(cell.F, cell.fitted, cell.index, size, cell.packed)
+    if len(cell.present) > 2:
+        _oppose(cell.packed, cell, 0, size)
+    _score(cell.packed, cell, lo, hi, cell.room, out[0])

@@ -140,15 +140,15 @@ def missed(top, bottom, limit):
 
 
 @kernel(borrow=True)
-def decide(machines, limit, columns, at):
-    """Fill ``at.F`` with decision values of the columns; count machines not at their optimum."""
+def decide(machines, limit, columns, cell):
+    """Fill ``cell.F`` with decision values of the columns; count machines not at their optimum."""
     rows = columns.rows
-    for c in range(len(at.fitted)):
-        if at.fitted[c]:
+    for c in range(len(cell.fitted)):
+        if cell.fitted[c]:
             machines.count[3] += missed(machines.top[c], machines.bottom[c], limit)
             intercept = 0.5 * (machines.top[c] + machines.bottom[c])
             f = machines.f[c]
-            F = at.F[c]
+            F = cell.F[c]
             for t in range(len(rows)):
                 F[t] = f[np.uint64(rows[t])] + intercept
 

@@ -93,39 +93,39 @@ def _grow(machines, moving, c, tolerance):
 
 
 @kernel(glue=True)
-def _begin_at(task, price, n, anchors, machines, sets, at):
+def _begin_at(task, price, n, anchors, machines, sets, cell):
     """Fit the first n rows of the repetition's order afresh; with none of them, forget all."""
     _forget(machines, sets)
-    at.counts[:] = 0.0
+    cell.counts[:] = 0.0
     if n == 0:
         return
-    for row in at.order[:n]:
-        at.counts[task.y[row]] += 1.0
+    for row in cell.order[:n]:
+        cell.counts[task.y[row]] += 1.0
         machines.bound[row] = price.C
-    fitted_classes(at)
+    fitted_classes(cell)
     a = anchor_for(anchors, n)
     reach = reach_of(price.C, n)
     for c in range(task.classes):
-        if at.fitted[c]:
+        if cell.fitted[c]:
             moving = sets[min(c, len(sets) - 1)]
             fit_draw(machines, moving, c, anchors, a, price.tolerance, reach)
             machines.known[c] = n
 
 
 @kernel(glue=True)
-def _add_row(task, price, n, machines, sets, at):
+def _add_row(task, price, n, machines, sets, cell):
     """Let row n of the order join all machines; returns whether one of them changed."""
-    row = at.order[n - 1]
-    at.counts[task.y[row]] += 1.0
+    row = cell.order[n - 1]
+    cell.counts[task.y[row]] += 1.0
     machines.bound[row] = price.C
     changed = False
-    fitted_classes(at)
+    fitted_classes(cell)
     for c in range(task.classes):
-        if at.fitted[c]:
+        if cell.fitted[c]:
             top = machines.top[c]
             bottom = machines.bottom[c]
             changed |= machines.known[c] == 0
-            _admit(machines, c, at.order, n)
+            _admit(machines, c, cell.order, n)
             changed |= top != machines.top[c] or bottom != machines.bottom[c]
             if machines.top[c] - machines.bottom[c] > price.tolerance:
                 changed = True
@@ -134,18 +134,30 @@ def _add_row(task, price, n, machines, sets, at):
 
 
 @kernel(glue=True)
-def _tell(machines, price, columns, at, out, shown):
+def _tell(machines, price, columns, cell, out, shown):
     """Score decision values on all test sets, and show them if they are wanted."""
-    decide(machines, price.limit, columns, at)
+    decide(machines, price.limit, columns, cell)
     if shown.size > 0:
-        shown[0, 0] = at.F
-    report(columns, at, out)
+        shown[0, 0] = cell.F
+    report(columns, cell, out)
 
 
 @kernel(glue=True)
-def _additive_repetition(task, columns, price, r, anchors, machines, sets, at, out, decisions):
-    """Score a repetition along an additive curve; parameters as of `_fresh_repetition`."""
-    draw(task, 0, task.first + r, at.order)
+def _additive_repetition(task, columns, price, r, anchors, machines, sets, cell, out, decisions):
+    """Score a repetition along an additive curve.
+
+    Parameters
+    ----------
+    task, columns, price
+        Cells, where they are scored, and what machines are to be.
+    r
+        Which repetition of the block.
+    anchors, machines, sets, cell
+        What fits start from, machines, their sets of moving rows, and workspace.
+    out, decisions
+        As of `svm_block`.
+    """
+    draw(task, 0, task.first + r, cell.order)
     done = -1
     weighed = 0
     for i in range(len(task.sizes)):
@@ -153,34 +165,34 @@ def _additive_repetition(task, columns, price, r, anchors, machines, sets, at, o
         moved = i == 0
         start = n - n % RESTART
         if done < start:
-            _begin_at(task, price, start, anchors, machines, sets, at)
+            _begin_at(task, price, start, anchors, machines, sets, cell)
             done = start
             moved = True
         while done < n:
             done += 1
-            moved |= _add_row(task, price, done, machines, sets, at)
-        for row in at.order[weighed:n]:
-            at.weight[row] = 1
+            moved |= _add_row(task, price, done, machines, sets, cell)
+        for row in cell.order[weighed:n]:
+            cell.weight[row] = 1
         weighed = n
         if moved or columns.varying or decisions.size > 0:
-            _tell(machines, price, columns, at, out[i, r], decisions[i : i + 1, r : r + 1])
+            _tell(machines, price, columns, cell, out[i, r], decisions[i : i + 1, r : r + 1])
         else:
             out[i, r] = out[i - 1, r]
-    for row in at.order[:weighed]:
-        at.weight[row] = 0
+    for row in cell.order[:weighed]:
+        cell.weight[row] = 0
 
 
 @kernel(glue=True)
-def report(columns, at, out):
-    """Score ``at.F`` on all test sets."""
+def report(columns, cell, out):
+    """Score ``cell.F`` on all test sets."""
     if columns.varying:
-        score_left_out(columns, at, out)
+        score_left_out(columns, cell, out)
     else:
-        score_constant_sets(columns, at, out)
+        score_constant_sets(columns, cell, out)
 
 
 @kernel(glue=True)
-def _fresh_repetition(task, columns, price, r, anchors, machines, sets, at, out, decisions):
+def _fresh_repetition(task, columns, price, r, anchors, machines, sets, cell, out, decisions):
     """Score a repetition whose rows are drawn afresh for each size.
 
     Parameters
@@ -189,7 +201,7 @@ def _fresh_repetition(task, columns, price, r, anchors, machines, sets, at, out,
         Cells, where they are scored, and what machines are to be.
     r
         Which repetition of the block.
-    anchors, machines, sets, at
+    anchors, machines, sets, cell
         What fits start from, machines, their sets of moving rows, and workspace.
     out, decisions
         As of `svm_block`.
@@ -198,16 +210,16 @@ def _fresh_repetition(task, columns, price, r, anchors, machines, sets, at, out,
         n = task.sizes[i]
         a = anchor_for(anchors, n)
         reach = reach_of(price.C, n)
-        size = draw_fresh(task, n, task.first + r, at)
-        for row in at.distinct[:size]:
-            machines.bound[row] = price.C * at.weight[row]
+        size = draw_fresh(task, n, task.first + r, cell)
+        for row in cell.distinct[:size]:
+            machines.bound[row] = price.C * cell.weight[row]
         for c in range(task.classes):
-            if at.fitted[c]:
+            if cell.fitted[c]:
                 fit_draw(machines, sets[0], c, anchors, a, price.tolerance, reach)
-        _tell(machines, price, columns, at, out[i, r], decisions[i : i + 1, r : r + 1])
-        for row in at.distinct[:size]:
+        _tell(machines, price, columns, cell, out[i, r], decisions[i : i + 1, r : r + 1])
+        for row in cell.distinct[:size]:
             machines.bound[row] = 0.0
-        clear(at)
+        clear(cell)
 
 
 @kernel
@@ -237,7 +249,7 @@ def svm_block(task, columns, gram, C, tolerance, limit, out, decisions):
     (4,) int64
         Rounds, pair steps, rows moved, and machines that violate optimality by more than `limit`.
     """
-    at = desk(task, columns, 0)
+    cell = desk(task, columns, 0)
     additive = task.sampling == ADDITIVE
     machines = machines_of(task, gram)
     sets = sets_of(task, gram, task.classes if additive and task.classes > 2 else 1)
@@ -246,8 +258,10 @@ def svm_block(task, columns, gram, C, tolerance, limit, out, decisions):
     for r in range(task.stop - task.first):
         if additive:
             _additive_repetition(
-                task, columns, price, r, anchors, machines, sets, at, out, decisions
+                task, columns, price, r, anchors, machines, sets, cell, out, decisions
             )
         else:
-            _fresh_repetition(task, columns, price, r, anchors, machines, sets, at, out, decisions)
+            _fresh_repetition(
+                task, columns, price, r, anchors, machines, sets, cell, out, decisions
+            )
     return machines.count

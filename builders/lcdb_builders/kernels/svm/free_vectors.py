@@ -124,24 +124,24 @@ def _invert(K, rows, count, inverse, factor):
 
 
 @kernel(reorder=True, borrow=True)
-def _drop(inverse, rows, count, at):
+def _drop(inverse, rows, count, place):
     """Take the row at a place out of the free rows; the last one takes its place."""
     last = count - 1
-    pivot = inverse[at]
-    scale = 1.0 / pivot[at]
+    pivot = inverse[place]
+    scale = 1.0 / pivot[place]
     for i in range(count):
-        if i != at:
+        if i != place:
             row = inverse[i]
-            factor = row[at] * scale
+            factor = row[place] * scale
             for j in range(count):
                 row[j] -= factor * pivot[j]
-    if at != last:
+    if place != last:
         for j in range(count):
-            inverse[at, j] = inverse[last, j]
+            inverse[place, j] = inverse[last, j]
         for i in range(count):
-            inverse[i, at] = inverse[i, last]
-        inverse[at, at] = inverse[last, last]
-        rows[at] = rows[last]
+            inverse[i, place] = inverse[i, last]
+        inverse[place, place] = inverse[last, last]
+        rows[place] = rows[last]
     return last
 
 
@@ -178,6 +178,17 @@ def _direction(inverse, rows, count, error, centre, packed, step, sums):
     """Fill `step` with the change of free coefficients that makes their errors equal.
 
     Errors are taken from `centre`, about where they all are. Returns where they will be.
+
+    Parameters
+    ----------
+    inverse, rows, count
+        Inverse kernel of the free rows ``rows[:count]``.
+    error, centre
+        (S,) errors, and about where those of free rows are.
+    packed
+        Workspace.
+    step, sums
+        Filled: by how much coefficients change, and sums of rows of the inverse.
     """
     for i in range(count):
         packed[i] = error[rows[i]] - centre
@@ -273,10 +284,10 @@ def _extremes(error, beta, low, high):
 @kernel(borrow=True)
 def _place(error, value, beta, bound):
     """Return the place of a row with this error that is not at its bound."""
-    found = 0
+    last = 0
     for r in range(len(error)):
-        found = r if error[r] == value and beta[r] != bound[r] else found
-    return found
+        last = r if error[r] == value and beta[r] != bound[r] else last
+    return last
 
 
 @kernel(borrow=True)
@@ -295,6 +306,17 @@ def _step(K, error, centre, beta, low, high, free, count):
     """Take one step that would make the errors of free rows equal, as far as bounds allow.
 
     Returns where the errors would be, whether a bound was in the way, and how many rows are free.
+
+    Parameters
+    ----------
+    K
+        Kernel of the moving rows.
+    error, centre
+        Their errors, and about where those of free rows are.
+    beta, low, high
+        Coefficients, which are changed, and their bounds.
+    free, count
+        Free rows and the inverse of their kernel, and how many there are.
     """
     centre = _direction(
         free.inverse, free.rows, count, error, centre, free.error, free.step, free.sums
@@ -310,7 +332,19 @@ def _step(K, error, centre, beta, low, high, free, count):
 
 @kernel(borrow=True)
 def _last_digits(K, error, centre, beta, low, high, free, count):
-    """Step on from the optimum while that makes the errors of free rows more equal."""
+    """Step on from the optimum while that makes the errors of free rows more equal.
+
+    Parameters
+    ----------
+    K
+        Kernel of the moving rows.
+    error, centre
+        Their errors, and where those of free rows are.
+    beta, low, high
+        Coefficients, which are changed, and their bounds.
+    free, count
+        Free rows and the inverse of their kernel, and how many there are.
+    """
     left = _spread(free.rows, count, error)
     for _ in range(LAST_STEPS):
         if count < 2 or left == 0.0:
@@ -330,6 +364,19 @@ def newton_steps(gram, rows, K, filled, error, beta, low, high, tolerance, free)
 
     Unless they agree to the tolerance, because rows are dependent or too many, the free rows are
     forgotten.
+
+    Parameters
+    ----------
+    gram, rows
+        Kernel of all rows, and which of them move.
+    K, filled
+        Kernel of the moving rows, and which of its rows are there.
+    error, beta, low, high
+        Errors, coefficients, which are changed, and their bounds.
+    tolerance
+        By how much errors of free rows may disagree.
+    free
+        Free rows and the inverse of their kernel.
     """
     size = len(error)
     count = free.count[0]

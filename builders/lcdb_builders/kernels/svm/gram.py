@@ -34,6 +34,17 @@ def gaussian_gram(X, gamma, out):
 
 @kernel(borrow=True)
 def _add_four(a, b, c, d, s, t, u, v, out):
+    """Add four rows, each times a number, to `out`, in that order.
+
+    Parameters
+    ----------
+    a, b, c, d
+        Rows of the kernel.
+    s, t, u, v
+        Numbers.
+    out
+        Added to.
+    """
     for r in range(len(out)):
         out[r] = fma(v, d[r], fma(u, c[r], fma(t, b[r], fma(s, a[r], out[r]))))
 

@@ -75,19 +75,19 @@ def _largest(bits):
     best = np.int32(0)
     for r in range(len(bits)):
         best = max(best, bits[r])
-    found = 0
+    last = 0
     for r in range(len(bits)):
-        found = r if bits[r] == best else found
-    return found
+        last = r if bits[r] == best else last
+    return last
 
 
 @kernel(borrow=True)
 def _last(values, value):
     """Return the last position of a value that is there."""
-    found = 0
+    last = 0
     for r in range(len(values)):
-        found = r if values[r] == value else found
-    return found
+        last = r if values[r] == value else last
+    return last
 
 
 @kernel(borrow=True)
@@ -102,6 +102,19 @@ def _pair_steps(
     gram, rows, K, filled, error, beta, low, high, tolerance, budget, up, down, gain, bits
 ):
     """Take pair steps until errors agree within `tolerance` or `budget` steps are taken.
+
+    Parameters
+    ----------
+    gram, rows
+        Kernel of all rows, and which of them move.
+    K, filled
+        Kernel of the moving rows, and which of its rows are there.
+    error, beta, low, high
+        Errors and coefficients, which are changed, and bounds of these.
+    tolerance, budget
+        When to stop.
+    up, down, gain, bits
+        Workspace: errors of rows that may rise and fall, gains of pairs, and their bits.
 
     Returns
     -------

@@ -133,7 +133,7 @@ def _join(machines, c, centre, rows):
 
 
 @kernel(glue=True)
-def _refit(C, tolerance, g, n, anchors, machines, moving, held, own, at, path):
+def _refit(C, tolerance, g, n, anchors, machines, moving, held, own, cell, path):
     """Fit all rows of a cell.
 
     Parameters
@@ -146,17 +146,17 @@ def _refit(C, tolerance, g, n, anchors, machines, moving, held, own, at, path):
         What fits start from, machines, and their set of moving rows.
     held, own
         Which rows were held out, and which classes the path has.
-    at
+    cell
         The cell.
     path
         Of `_climb`.
     """
-    rows = at.distinct[: at.size[0]]
+    rows = cell.distinct[: cell.size[0]]
     reach = reach_of(C, n)
     for row in rows:
-        machines.bound[row] = C * at.weight[row]
-    for c in range(len(at.fitted)):
-        if not at.fitted[c]:
+        machines.bound[row] = C * cell.weight[row]
+    for c in range(len(cell.fitted)):
+        if not cell.fitted[c]:
             continue
         if not own.fitted[c]:
             fit_draw(machines, moving, c, anchors, anchor_for(anchors, n), tolerance, reach)
@@ -205,7 +205,7 @@ def svm_tuned(task, columns, gram, tuning, tolerances, limits, held, held_column
     (4,) int64
         As of `svm_block`.
     """
-    at = desk(task, columns, 0)
+    cell = desk(task, columns, 0)
     own = desk(task, held_columns, 0)
     machines = machines_of(task, gram)
     moving = sets_of(task, gram, 1)[0]
@@ -216,15 +216,26 @@ def svm_tuned(task, columns, gram, tuning, tolerances, limits, held, held_column
     for r in range(task.stop - task.first):
         for i in range(len(task.sizes)):
             n = task.sizes[i]
-            count = draw_fresh(task, n, task.first + r, at)
-            flag = hold_out(task, tuning, n, task.first + r, at.distinct, count, at.weight, held)
+            count = draw_fresh(task, n, task.first + r, cell)
+            flag = hold_out(
+                task, tuning, n, task.first + r, cell.distinct, count, cell.weight, held
+            )
             _list_held(held)
             for c in range(task.classes):
                 own.counts[c] = held.counts[c]
             fitted_classes(own)
             if flag != ONE_CLASS_FIT:
                 _climb(
-                    grid, tolerances, limits, anchors, machines, moving, held, at.weight, own, path
+                    grid,
+                    tolerances,
+                    limits,
+                    anchors,
+                    machines,
+                    moving,
+                    held,
+                    cell.weight,
+                    own,
+                    path,
                 )
             else:
                 own.fitted[:] = False
@@ -232,12 +243,22 @@ def svm_tuned(task, columns, gram, tuning, tolerances, limits, held, held_column
             for g in range(len(grid)):
                 if is_chosen(held, g):
                     _refit(
-                        grid[g], tolerances[g], g, n, anchors, machines, moving, held, own, at, path
+                        grid[g],
+                        tolerances[g],
+                        g,
+                        n,
+                        anchors,
+                        machines,
+                        moving,
+                        held,
+                        own,
+                        cell,
+                        path,
                     )
-                    decide(machines, limits[g], columns, at)
-                    report(columns, at, held.found)
+                    decide(machines, limits[g], columns, cell)
+                    report(columns, cell, held.refit)
                     record(held, g, tuned.values[i, r])
-            for row in at.distinct[:count]:
+            for row in cell.distinct[:count]:
                 machines.bound[row] = 0.0
-            clear(at)
+            clear(cell)
     return machines.count

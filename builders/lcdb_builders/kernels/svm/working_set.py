@@ -84,23 +84,34 @@ def disagreement(sign, bound, beta, f):
 
 
 @kernel
-def leave_all(found):
+def leave_all(moving):
     """Empty the set."""
-    for s in range(found.size[0]):
-        found.slot[found.rows[s]] = -1
-        found.filled[s] = 0
-    found.size[0] = 0
-    found.free.count[0] = 0
+    for s in range(moving.size[0]):
+        moving.slot[moving.rows[s]] = -1
+        moving.filled[s] = 0
+    moving.size[0] = 0
+    moving.free.count[0] = 0
 
 
 @kernel(borrow=True)
-def _enlist(sign, bound, beta, f, low_cut, high_cut, quota, found):
+def _enlist(sign, bound, beta, f, low_cut, high_cut, quota, moving):
     """Add training rows that could rise from above `low_cut` or fall from below `high_cut`.
 
     At most `quota` of each kind are added. Returns whether these were all.
+
+    Parameters
+    ----------
+    sign, bound, beta, f
+        The machine: signs of rows, bounds, coefficients, decision values.
+    low_cut, high_cut
+        Of errors.
+    quota
+        Of each kind.
+    moving
+        The set that is added to.
     """
-    size = found.size[0]
-    slot = found.slot
+    size = moving.size[0]
+    slot = moving.slot
     risers = 0
     fallers = 0
     for r in range(len(f)):
@@ -110,26 +121,37 @@ def _enlist(sign, bound, beta, f, low_cut, high_cut, quota, found):
             rises = beta[r] < high and error >= low_cut
             falls = beta[r] > high - bound[r] and error <= high_cut
             if (rises and risers < quota) or (falls and fallers < quota):
-                found.rows[size] = r
+                moving.rows[size] = r
                 slot[r] = size
                 size += 1
             risers += rises
             fallers += falls
-    found.size[0] = size
+    moving.size[0] = size
     return risers <= quota and fallers <= quota
 
 
 @kernel
-def _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, found):
+def _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, moving):
     """Enlist what violates optimality at the intercept `centre`, or by -reach nearly does.
 
     If there is no place for all of it the set starts anew and takes half as many of each kind;
     the worst violators of both kinds are always among them. Returns how many rows were in the set
     before and stayed.
+
+    Parameters
+    ----------
+    sign, bound, beta, f
+        The machine: signs of rows, bounds, coefficients, decision values.
+    top, bottom
+        Its extreme errors.
+    tolerance, centre, reach
+        What violates optimality, at which intercept, and how nearly.
+    moving
+        The set that is added to.
     """
     margin = reach
-    places = len(found.rows)
-    start = found.size[0]
+    places = len(moving.rows)
+    start = moving.size[0]
     if _enlist(
         sign,
         bound,
@@ -138,11 +160,11 @@ def _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, fo
         min(centre - margin, top),
         max(centre + margin, bottom),
         (places - start) // 2,
-        found,
+        moving,
     ):
         return start
     while margin > tolerance:
-        leave_all(found)
+        leave_all(moving)
         margin *= 0.5
         if _enlist(
             sign,
@@ -152,11 +174,11 @@ def _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, fo
             min(centre - margin, top),
             max(centre + margin, bottom),
             places // 2,
-            found,
+            moving,
         ):
             return 0
-    leave_all(found)
-    _enlist(sign, bound, beta, f, top, bottom, 1, found)
+    leave_all(moving)
+    _enlist(sign, bound, beta, f, top, bottom, 1, moving)
     _enlist(
         sign,
         bound,
@@ -165,55 +187,68 @@ def _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, fo
         min(centre + 0.25 * tolerance, top),
         max(centre - 0.25 * tolerance, bottom),
         places // 2 - 1,
-        found,
+        moving,
     )
     return 0
 
 
 @kernel
-def solve_near(gram, sign, bound, beta, f, tolerance, centre, found, count):
+def solve_near(gram, sign, bound, beta, f, tolerance, centre, moving, count):
     """Bring the rows in the set to their optimum; returns how many moved, and the intercept.
 
     With a small C all errors that matter are nearly 1 or nearly -1. They are taken from there:
     their differences, of the order of C, would otherwise keep few digits.
+
+    Parameters
+    ----------
+    gram
+        Kernel of all rows.
+    sign, bound, beta, f
+        The machine: signs of rows, bounds, coefficients, decision values; the last two are changed.
+    tolerance, centre
+        Violation that is aimed at, and about where the intercept is.
+    moving
+        The rows that move.
+    count
+        (4,) as of `svm_block`, added to.
     """
-    size = found.size[0]
+    size = moving.size[0]
     base = 0.0 if abs(centre) < 0.5 else np.copysign(1.0, centre)
     for s in range(size):
-        r = found.rows[s]
+        r = moving.rows[s]
         high = bound[r] if sign[r] > 0.0 else 0.0
-        found.high[s] = high
-        found.low[s] = high - bound[r]
-        found.beta[s] = beta[r]
-        found.error[s] = (sign[r] - base) - f[r]
+        moving.high[s] = high
+        moving.low[s] = high - bound[r]
+        moving.beta[s] = beta[r]
+        moving.error[s] = (sign[r] - base) - f[r]
     steps = solve_dual(
         gram,
-        found.rows[:size],
-        found.K,
-        found.filled,
-        found.error[:size],
-        found.beta[:size],
-        found.low[:size],
-        found.high[:size],
+        moving.rows[:size],
+        moving.K,
+        moving.filled,
+        moving.error[:size],
+        moving.beta[:size],
+        moving.low[:size],
+        moving.high[:size],
         tolerance,
-        found.free,
+        moving.free,
     )
     moved = 0
     top = -NEVER
     bottom = NEVER
     for s in range(size):
-        r = found.rows[s]
-        change = found.beta[s] - beta[r]
+        r = moving.rows[s]
+        change = moving.beta[s] - beta[r]
         if change != 0.0:
-            beta[r] = found.beta[s]
-            found.moved[moved] = r
-            found.by[moved] = change
+            beta[r] = moving.beta[s]
+            moving.moved[moved] = r
+            moving.by[moved] = change
             moved += 1
-        if found.beta[s] < found.high[s]:
-            top = max(top, found.error[s])
-        if found.beta[s] > found.low[s]:
-            bottom = min(bottom, found.error[s])
-    add_rows(gram, found.moved, found.by, moved, f)
+        if moving.beta[s] < moving.high[s]:
+            top = max(top, moving.error[s])
+        if moving.beta[s] > moving.low[s]:
+            bottom = min(bottom, moving.error[s])
+    add_rows(gram, moving.moved, moving.by, moved, f)
     count[0] += 1
     count[1] += steps
     count[2] += moved
@@ -221,7 +256,7 @@ def solve_near(gram, sign, bound, beta, f, tolerance, centre, found, count):
 
 
 @kernel
-def settle(gram, sign, bound, beta, f, tolerance, centre, reach, found, count):
+def settle(gram, sign, bound, beta, f, tolerance, centre, reach, moving, count):
     """Bring a machine to its optimum.
 
     Parameters
@@ -237,7 +272,7 @@ def settle(gram, sign, bound, beta, f, tolerance, centre, reach, found, count):
         Largest violation of optimality.
     centre, reach
         About where the intercept is, and how far from it errors are of rows that may well move.
-    found
+    moving
         The set of rows that move; may hold rows already.
     count
         (3,) rounds, pair steps and rows moved are counted here.
@@ -252,10 +287,10 @@ def settle(gram, sign, bound, beta, f, tolerance, centre, reach, found, count):
     for _ in range(MOST_ROUNDS):
         if top - bottom <= tolerance:
             break
-        start = _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, found)
-        grown = found.size[0] > start
+        start = _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, moving)
+        grown = moving.size[0] > start
         moved, centre = solve_near(
-            gram, sign, bound, beta, f, 0.5 * tolerance, centre, found, count
+            gram, sign, bound, beta, f, 0.5 * tolerance, centre, moving, count
         )
         top, bottom = disagreement(sign, bound, beta, f)
         if moved == 0 and not grown:

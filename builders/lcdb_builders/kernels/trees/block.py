@@ -28,7 +28,19 @@ __all__ = ["boosting_block", "forest_block", "tree_block"]
 
 @kernel(borrow=True)
 def _count_leaves(leaves, count, tests, labels, begin, end, p, counts):
-    """Describe leaves by their class shares and their test rows with numbers begin..end-1."""
+    """Describe leaves by their class shares and their test rows with numbers begin..end-1.
+
+    Parameters
+    ----------
+    leaves, count
+        The leaves of a tree, and how many.
+    tests, labels
+        Test rows by leaf, and their classes.
+    begin, end
+        Which test rows count.
+    p, counts
+        (leaves, K) shares of training rows, and numbers of test rows, by class; filled.
+    """
     classes = p.shape[1]
     for leaf in range(count):
         total = 0
@@ -74,7 +86,7 @@ def tree_block(task, columns, data, key0, key1, grid):
     """
     d, size = data.columns.shape
     desk = desk_of(task, columns, data, grid)
-    at, values, end = grid.held, data.coded.values, len(task.y)
+    parted, values, end = grid.held, data.coded.values, len(task.y)
     width = desk.P.shape[1]
     s = stand(len(task.pool), width, d, task.classes)
     labels = task.y[columns.rows]
@@ -86,24 +98,26 @@ def tree_block(task, columns, data, key0, key1, grid):
             cell = Cell(key0, key1, n, repetition)
             if grid.tunes:
                 if flag != ONE_CLASS_FIT:
-                    learn(desk, data, desk.fit[: at.sizes[2]])
+                    learn(desk, data, desk.fit[: parted.sizes[2]])
                     prepare(desk.sample, s.grove)
-                    held = at.held[: at.sizes[1]]
+                    held = parted.held[: parted.sizes[1]]
                     for q in range(len(grid.values)):
                         leaf = grid.values[q]
-                        if q > 0 and 2 * min(leaf, grid.values[q - 1]) > at.sizes[2]:
-                            _copy_scores(at.scores[q - 1], at.scores[q])  # the root is a leaf
+                        if q > 0 and 2 * min(leaf, grid.values[q - 1]) > parted.sizes[2]:
+                            _copy_scores(
+                                parted.scores[q - 1], parted.scores[q]
+                            )  # the root is a leaf
                             continue
                         leaves = grow_tree(desk.sample, cell, held, data.rows, values, s, leaf)
                         _count_leaves(s.grove.leaves, leaves, s.tests, task.y, 0, end, p, counts)
-                        score_groups(p[:leaves], counts[:leaves], at.scores[q])
+                        score_groups(p[:leaves], counts[:leaves], parted.scores[q])
                     release(desk.sample)
-                choose(grid.tuning, flag, at, grid.out.choices[i, r], grid.out.flags[i, r])
+                choose(grid.tuning, flag, parted, grid.out.choices[i, r], grid.out.flags[i, r])
             learn(desk, data, desk.order[:n])
             prepare(desk.sample, s.grove)
             tests = desk.index[: desk.count[0]]
             for q in range(len(grid.values)):
-                if not is_chosen(at, q):
+                if not is_chosen(parted, q):
                     continue
                 leaf = grid.values[q]
                 leaves = grow_tree(desk.sample, cell, tests, data.columns, values, s, leaf)
@@ -112,10 +126,12 @@ def tree_block(task, columns, data, key0, key1, grid):
                     begin = 0 if columns.varying else columns.lo[k, 0]
                     stop = size if columns.varying else columns.hi[k, task.classes - 1]
                     _count_leaves(s.grove.leaves, leaves, s.tests, labels, begin, stop, p, counts)
-                    score_groups(p[:leaves], counts[:leaves], at.found[k])
-                    if at.found.shape[1] > WIDTH:
-                        _keep_leaves(s.grove.leaves, leaves, s.tests, begin, stop, p, at.found[k])
-                record(at, q, grid.out.values[i, r])
+                    score_groups(p[:leaves], counts[:leaves], parted.refit[k])
+                    if parted.refit.shape[1] > WIDTH:
+                        _keep_leaves(
+                            s.grove.leaves, leaves, s.tests, begin, stop, p, parted.refit[k]
+                        )
+                record(parted, q, grid.out.values[i, r])
             release(desk.sample)
 
 
@@ -123,9 +139,9 @@ def tree_block(task, columns, data, key0, key1, grid):
 def _pack(votes, index, count, trees, P):
     """Divide the votes of the listed rows or columns by the number of trees."""
     for k in range(len(P)):
-        mine = P[k]
+        own = P[k]
         for i in range(np.uint64(count)):
-            mine[i] = votes[np.uint64(index[i]), k] / trees
+            own[i] = votes[np.uint64(index[i]), k] / trees
 
 
 @kernel(borrow=True)
@@ -154,7 +170,7 @@ def forest_block(task, columns, data, key0, key1, grid, leaf, features):
     """
     d, size = data.columns.shape
     desk = desk_of(task, columns, data, grid)
-    at, values = grid.held, data.coded.values
+    parted, values = grid.held, data.coded.values
     s = stand(len(task.pool), max(size, len(task.y)), d, task.classes)
     votes = np.empty((max(size, len(task.y)), task.classes))
     for r in range(task.stop - task.first):
@@ -164,15 +180,17 @@ def forest_block(task, columns, data, key0, key1, grid, leaf, features):
             cell = Cell(key0, key1, n, repetition)
             if grid.tunes:
                 if flag != ONE_CLASS_FIT:
-                    learn(desk, data, desk.fit[: at.sizes[2]])
+                    learn(desk, data, desk.fit[: parted.sizes[2]])
                     prepare(desk.sample, s.grove)
-                    tests = desk.distinct[: _list_distinct(at.held, at.sizes[1], desk.distinct)]
+                    tests = desk.distinct[
+                        : _list_distinct(parted.held, parted.sizes[1], desk.distinct)
+                    ]
                     done = 0
                     for q in grid.order:
                         trees = grid.values[q]
                         add_trees(
                             desk.sample,
-                            at.sizes[2],
+                            parted.sizes[2],
                             cell,
                             done,
                             trees,
@@ -185,15 +203,15 @@ def forest_block(task, columns, data, key0, key1, grid, leaf, features):
                             votes,
                         )
                         done = trees
-                        _pack(votes, at.held, at.sizes[1], trees, desk.P)
-                        score_held(desk, at, at.scores[q])
+                        _pack(votes, parted.held, parted.sizes[1], trees, desk.P)
+                        score_held(desk, parted, parted.scores[q])
                     release(desk.sample)
-                choose(grid.tuning, flag, at, grid.out.choices[i, r], grid.out.flags[i, r])
+                choose(grid.tuning, flag, parted, grid.out.choices[i, r], grid.out.flags[i, r])
             learn(desk, data, desk.order[:n])
             prepare(desk.sample, s.grove)
             count, done = desk.count[0], 0
             for q in grid.order:
-                if not is_chosen(at, q):
+                if not is_chosen(parted, q):
                     continue
                 trees = grid.values[q]
                 add_trees(
@@ -212,8 +230,8 @@ def forest_block(task, columns, data, key0, key1, grid, leaf, features):
                 )
                 done = trees
                 _pack(votes, desk.index, count, trees, desk.P)
-                score_sets(desk, at.found)
-                record(at, q, grid.out.values[i, r])
+                score_sets(desk, parted.refit)
+                record(parted, q, grid.out.values[i, r])
             release(desk.sample)
 
 
@@ -269,11 +287,11 @@ def boosting_block(task, columns, data, key0, key1, grid):
     """
     d, size = data.columns.shape
     desk = desk_of(task, columns, data, grid)
-    at, values = grid.held, data.coded.values
+    parted, values = grid.held, data.coded.values
     width = desk.P.shape[1]
     w = forge(d, task.classes, len(task.pool))
     largest = grid.values[grid.order[len(grid.order) - 1]]
-    found = ensemble(largest)
+    grown = ensemble(largest)
     words = np.empty(largest, np.uint64)
     votes = np.empty((task.classes, width), np.int64)
     packed = np.empty((task.classes, size if columns.varying else 0), np.int64)
@@ -286,52 +304,52 @@ def boosting_block(task, columns, data, key0, key1, grid):
             _draw_words(Cell(key0, key1, n, repetition), words)
             if grid.tunes:
                 if flag != ONE_CLASS_FIT:
-                    learn(desk, data, desk.fit[: at.sizes[2]])
-                    count = at.sizes[1]
+                    learn(desk, data, desk.fit[: parted.sizes[2]])
+                    count = parted.sizes[1]
                     codes = room[: d * count].reshape((d, count))
-                    _gather_codes(data.rows, at.held[:count], codes)
-                    used = boost(desk.sample, at.sizes[2], largest, words, w, found)
-                    find_thresholds(found, used, values)
+                    _gather_codes(data.rows, parted.held[:count], codes)
+                    used = boost(desk.sample, parted.sizes[2], largest, words, w, grown)
+                    find_thresholds(grown, used, values)
                     if used == 0:
-                        _fill_prior(desk.sample, at.sizes[2], desk.P)
+                        _fill_prior(desk.sample, parted.sizes[2], desk.P)
                     done, sum_, last = 0, 0, -1
                     for q in grid.order:
                         stop = min(grid.values[q], used)
                         if last >= 0 and stop == done:
-                            _copy_scores(at.scores[last], at.scores[q])
+                            _copy_scores(parted.scores[last], parted.scores[q])
                             continue
                         if stop > 0:
-                            sum_ += add_votes(found, done, stop, codes, votes)
+                            sum_ += add_votes(grown, done, stop, codes, votes)
                             probabilities(votes, count, sum_, desk.present, most, total, desk.P)
                         done, last = stop, q
-                        score_held(desk, at, at.scores[q])
+                        score_held(desk, parted, parted.scores[q])
                     release(desk.sample)
-                choose(grid.tuning, flag, at, grid.out.choices[i, r], grid.out.flags[i, r])
+                choose(grid.tuning, flag, parted, grid.out.choices[i, r], grid.out.flags[i, r])
             learn(desk, data, desk.order[:n])
             classes = 0
             for k in range(task.classes):
                 classes += 1 if desk.present[k] else 0
             stumps = 0
             for q in range(len(grid.values)):
-                if is_chosen(at, q):
+                if is_chosen(parted, q):
                     stumps = max(stumps, grid.values[q])
-            used = boost(desk.sample, n, stumps, words, w, found) if classes > 1 else 0
-            find_thresholds(found, used, values)
+            used = boost(desk.sample, n, stumps, words, w, grown) if classes > 1 else 0
+            find_thresholds(grown, used, values)
             if used == 0:
                 _fill_prior(desk.sample, n, desk.P)
             count, done, sum_, scored = desk.count[0], 0, 0, False
             for q in grid.order:
-                if not is_chosen(at, q):
+                if not is_chosen(parted, q):
                     continue
                 stop = min(grid.values[q], used)
                 if stop > done:
-                    sum_ += add_votes(found, done, stop, data.columns, votes)
+                    sum_ += add_votes(grown, done, stop, data.columns, votes)
                     if columns.varying:
                         _gather_votes(votes, desk.index, count, packed)
                     chosen = packed if columns.varying else votes
                     probabilities(chosen, count, sum_, desk.present, most, total, desk.P)
                 if stop > done or not scored:
-                    score_sets(desk, at.found)
+                    score_sets(desk, parted.refit)
                 done, scored = stop, True
-                record(at, q, grid.out.values[i, r])
+                record(parted, q, grid.out.values[i, r])
             release(desk.sample)

@@ -110,15 +110,15 @@ def _weigh_all(w, sample):
     d = np.uint64(len(w.first))
     weight = np.int64(0)
     for k in range(len(w.total)):
-        mine = w.weight[k]
-        for b in range(len(mine)):
-            mine[b] = 0
+        own = w.weight[k]
+        for b in range(len(own)):
+            own[b] = 0
         w.total[k] = 0
         for i in range(np.uint64(sample.starts[k]), np.uint64(sample.starts[k + 1])):
             mass = w.mass[i] * np.int64(sample.packed[i] & np.uint32(0xFFFF))
             w.total[k] += mass
             for f in range(d):
-                mine[w.index[i, f]] += mass
+                own[w.index[i, f]] += mass
         weight += w.total[k]
     return weight
 
@@ -127,13 +127,13 @@ def _weigh_all(w, sample):
 def _sum_bins(w):
     """Sum up class weights from the left within each feature."""
     for k in range(len(w.total)):
-        mine = w.weight[k]
+        own = w.weight[k]
         left = w.left[k]
         for f in range(len(w.first)):
             first = np.uint64(w.first[f])
             sum_ = np.int64(0)
             for b in range(first, first + np.uint64(w.bins[f])):
-                sum_ += mine[b]
+                sum_ += own[b]
                 left[b + np.uint64(1)] = sum_
 
 
@@ -157,7 +157,7 @@ def _list_inside(w, sample, b, count):
     f = w.of[b]
     order, ranks = w.order[f], sample.ranks[f]
     first, stop = np.uint64(w.place[b]), np.uint64(w.place_stop[b])
-    at = np.uint64(count)
+    filled = np.uint64(count)
     before = ranks[order[first]]
     if classes == 2:
         zeros, ones = w.inner[0], w.inner[1]
@@ -166,15 +166,15 @@ def _list_inside(w, sample, b, count):
         for place in range(first, stop):
             i = np.uint64(order[place])
             rank = ranks[i]
-            zeros[at], ones[at] = left - left_ones, left_ones
-            w.inner_of[at], w.inner_rank[at] = f, before
-            at += np.uint64(rank != before)
+            zeros[filled], ones[filled] = left - left_ones, left_ones
+            w.inner_of[filled], w.inner_rank[filled] = f, before
+            filled += np.uint64(rank != before)
             before = rank
             pair = sample.packed[i]
             mass = w.mass[i] * np.int64(pair & np.uint32(0xFFFF))
             left += mass
             left_ones += mass & -np.int64(pair >> np.uint32(16))
-        return np.int64(at)
+        return np.int64(filled)
     for k in range(classes):
         w.side[0, k] = 0 if w.begins[b] else w.left[k, b]
     for place in range(first, stop):
@@ -182,13 +182,13 @@ def _list_inside(w, sample, b, count):
         rank = ranks[i]
         if rank != before:
             for k in range(classes):
-                w.inner[k, at] = w.side[0, k]
-            w.inner_of[at], w.inner_rank[at] = f, before
+                w.inner[k, filled] = w.side[0, k]
+            w.inner_of[filled], w.inner_rank[filled] = f, before
             before = rank
-            at += np.uint64(1)
+            filled += np.uint64(1)
         pair = sample.packed[i]
         w.side[0, pair >> np.uint32(16)] += w.mass[i] * np.int64(pair & np.uint32(0xFFFF))
-    return np.int64(at)
+    return np.int64(filled)
 
 
 @kernel(inline=True, borrow=True)
@@ -251,9 +251,9 @@ def _choose(w, sample, bins, coarse, weight, word):
                 ties += 1 if w.lowest[f] == 65536 else 0
                 w.lowest[f], w.where[f] = w.inner_rank[i], -1 - i
     chosen = _first_of(w, ties, word)
-    at = w.where[chosen]
+    filled = w.where[chosen]
     for k in range(len(w.total)):
-        w.side[0, k] = w.left[k, at + 1] if at >= 0 else w.inner[k, -1 - at]
+        w.side[0, k] = w.left[k, filled + 1] if filled >= 0 else w.inner[k, -1 - filled]
     return chosen, w.lowest[chosen]
 
 
@@ -324,23 +324,23 @@ def _raise_missed(w, sample, count, factor):
     grown = np.int64(0)
     q = np.uint64(0)
     for k in range(len(w.total)):
-        mine = w.weight[k]
+        own = w.weight[k]
         stop = np.uint64(sample.starts[k + 1])
-        here = np.int64(0)
+        moved = np.int64(0)
         while q < count and np.uint64(w.missed[q]) < stop:
             i = np.uint64(w.missed[q])
             change = w.change[q]
-            here += change
+            moved += change
             for f in range(d):
-                mine[w.index[i, f]] += change
+                own[w.index[i, f]] += change
             q += np.uint64(1)
-        w.total[k] += here
-        grown += here
+        w.total[k] += moved
+        grown += moved
     return grown
 
 
 @kernel(borrow=True)
-def boost(sample, n, stumps, words, w, found):
+def boost(sample, n, stumps, words, w, fitted):
     """Fit an ensemble; returns its number of stumps.
 
     Parameters
@@ -355,7 +355,7 @@ def boost(sample, n, stumps, words, w, found):
         Random words, one per stump.
     w
         Workspace.
-    found
+    fitted
         An `Ensemble`, filled.
     """
     m = sample.size[0]
@@ -387,16 +387,16 @@ def boost(sample, n, stumps, words, w, found):
         limit = np.float64(weight) * (1.0 - 1.0 / present) * (1.0 - RELATIVE)
         if error > 0 and np.float64(error) >= limit:
             return t
-        found.feature[t], found.left[t], found.right[t] = f, left, right
+        fitted.feature[t], fitted.left[t], fitted.right[t] = f, left, right
         if f >= 0:
-            found.low[t] = sample.code_of[f, rank]
-            found.high[t] = sample.code_of[f, rank + 1]
+            fitted.low[t] = sample.code_of[f, rank]
+            fitted.high[t] = sample.code_of[f, rank + 1]
         if error == 0:
-            found.vote[t] = np.int64(1) << VOTE
+            fitted.vote[t] = np.int64(1) << VOTE
             return t + 1
         odds = np.float64(weight - error) / np.float64(error)
         vote = math.log(odds) + math.log(np.float64(present - 1))
-        found.vote[t] = np.int64(np.rint(vote * 2.0**VOTE))
+        fitted.vote[t] = np.int64(np.rint(vote * 2.0**VOTE))
         count = _find_missed(w, sample, max(f, 0), rank, left, right, classes)
         weight += _raise_missed(w, sample, count, odds * np.float64(present - 1))
         if weight > np.int64(1) << TOTAL:

@@ -98,11 +98,11 @@ def desk_of(task, columns, data, grid):
 @kernel(borrow=True)
 def _list_copies(fit, count, weight, rows):
     """List rows, each as often as it was drawn."""
-    at = 0
+    filled = 0
     for i in range(count):
         for _ in range(weight[fit[i]]):
-            rows[at] = fit[i]
-            at += 1
+            rows[filled] = fit[i]
+            filled += 1
 
 
 @kernel(glue=True)
@@ -133,9 +133,11 @@ def open_cell(task, columns, grid, desk, n, repetition, first):
             left_out(columns, desk.weight, desk.index, desk.lo[0], desk.hi[0])
             desk.count[0] = desk.hi[0, task.classes - 1]
         if grid.tunes:
-            at = grid.held
-            flag = hold_out(task, grid.tuning, n, repetition, desk.distinct, count, desk.weight, at)
-            _list_copies(at.fit, at.sizes[0], desk.weight, desk.fit)
+            cell = grid.held
+            flag = hold_out(
+                task, grid.tuning, n, repetition, desk.distinct, count, desk.weight, cell
+            )
+            _list_copies(cell.fit, cell.sizes[0], desk.weight, desk.fit)
         for row in desk.distinct[:count]:
             desk.weight[row] = 0
     return flag
@@ -159,6 +161,6 @@ def score_sets(desk, out):
 
 
 @kernel(glue=True)
-def score_held(desk, at, out):
+def score_held(desk, cell, out):
     """Score the probabilities of the held-out rows; ``out`` is (WIDTH,)."""
-    score_probabilities(desk.P, desk.present, at.lo, at.hi, desk.room, out)
+    score_probabilities(desk.P, desk.present, cell.lo, cell.hi, desk.room, out)

@@ -196,7 +196,7 @@ def sort(s, f, order, place, room):
     for r in range(s.levels[f]):
         room[r + 1] += room[r]
     for i in range(np.uint64(m)):
-        at = np.uint64(room[ranks[i]])
+        spot = np.uint64(room[ranks[i]])
         room[ranks[i]] += 1
-        order[at] = i
-        place[i] = at
+        order[spot] = i
+        place[i] = spot

@@ -36,28 +36,28 @@ def gains(left, skip, count, weight, share, sums, gain):
         share0, share1 = share[0], share[1]
         zeros, ones = left[0, skip:], left[1, skip:]
         for i in range(np.uint64(count)):
-            here = zeros[i] + ones[i]
-            l = np.float64(here) * one
-            r = np.float64(weight - here) * one
+            low = zeros[i] + ones[i]
+            l = np.float64(low) * one
+            r = np.float64(weight - low) * one
             d0 = np.float64(zeros[i]) * one - share0 * l
             d1 = np.float64(ones[i]) * one - share1 * l
             # Nothing on the right: 0 / 1.
-            gain[i] = (d0 * d0 + d1 * d1) / (l * r + np.float64(here == weight))
+            gain[i] = (d0 * d0 + d1 * d1) / (l * r + np.float64(low == weight))
         return
     for i in range(np.uint64(count)):
         sums[i] = 0
         gain[i] = 0.0
     for k in range(len(share)):
-        mine = left[k, skip:]
+        part = left[k, skip:]
         for i in range(np.uint64(count)):
-            sums[i] += mine[i]
+            sums[i] += part[i]
     for k in range(len(share)):
         if share[k] > 0.0:
-            mine = left[k, skip:]
+            part = left[k, skip:]
             own_share = share[k]
             for i in range(np.uint64(count)):
                 l = np.float64(sums[i]) * one
-                difference = np.float64(mine[i]) * one - own_share * l
+                difference = np.float64(part[i]) * one - own_share * l
                 gain[i] += difference * difference
     for i in range(np.uint64(count)):
         l = np.float64(sums[i]) * one
@@ -121,21 +121,21 @@ def mark_promising(left, begins, coarse, bins, weight, share, least, sums, worth
     for b in range(np.uint64(bins)):
         worth[b] = 0.0
     for k in range(len(share)):
-        mine = left[k]
+        part = left[k]
         for b in range(np.uint64(bins + 1)):
-            sums[b] += mine[b]
+            sums[b] += part[b]
     for k in range(len(share)):
         own_share = share[k]
         if own_share > 0.0:
-            mine = left[k]
+            part = left[k]
             for b in range(np.uint64(bins)):
                 after = b + np.uint64(1)
                 keep = 0.0 if begins[b] else one
                 l = np.float64(sums[b]) * keep
                 step = np.float64(sums[after]) * one - l
-                here = np.float64(mine[b]) * keep
-                own = np.float64(mine[after]) * one - here
-                difference = here - own_share * l
+                inner = np.float64(part[b]) * keep
+                own = np.float64(part[after]) * one - inner
+                difference = inner - own_share * l
                 high = difference + own * (1.0 - own_share)
                 low = difference - own_share * (step - own)
                 high, low = high * high, low * low
@@ -143,6 +143,6 @@ def mark_promising(left, begins, coarse, bins, weight, share, least, sums, worth
     for b in range(np.uint64(bins)):
         l = np.float64(sums[b]) * (0.0 if begins[b] else one)
         after = np.float64(sums[b + np.uint64(1)]) * one
-        here, there = l * (1.0 - l), after * (1.0 - after)
-        reached = worth[b] > least * (here if here < there else there)
+        inner, there = l * (1.0 - l), after * (1.0 - after)
+        reached = worth[b] > least * (inner if inner < there else there)
         promising[b] = reached & coarse[b]

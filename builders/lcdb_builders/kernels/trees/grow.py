@@ -104,7 +104,21 @@ def prepare(sample, g):
 
 @kernel(glue=True, borrow=True)
 def _split(f, sample, rows, first, stop, g, total, leaf, floor):
-    """Return the best split of a node by one feature."""
+    """Return the best split of a node by one feature.
+
+    Parameters
+    ----------
+    f
+        The feature.
+    sample, rows, first, stop
+        The training set, and which entries of `rows` are the node's.
+    g
+        Workspace of the tree.
+    total, leaf
+        Weight of the node, and the least of a leaf.
+    floor
+        Less gain is not worth a split.
+    """
     w = g.bench
     m = stop - first
     own = (m + LANES - 1) // LANES
@@ -137,7 +151,21 @@ def _split(f, sample, rows, first, stop, g, total, leaf, floor):
 
 @kernel(glue=True, borrow=True)
 def _choose(sample, rows, first, stop, g, total, leaf, visits, word):
-    """Return feature and rank of a node's split; feature -1 if there is none."""
+    """Return feature and rank of a node's split; feature -1 if there is none.
+
+    Parameters
+    ----------
+    sample, rows, first, stop
+        The training set, and which entries of `rows` are the node's.
+    g
+        Workspace of the tree.
+    total, leaf
+        Weight of the node, and the least of a leaf.
+    visits
+        How many features are looked at.
+    word
+        The node's random word.
+    """
     d = len(g.order)
     best_f = -1
     best = nothing(NONE)
@@ -150,12 +178,12 @@ def _choose(sample, rows, first, stop, g, total, leaf, visits, word):
         left = visit(visited, word, left, g.order, g.swaps)
         f = g.order[visited]
         visited += 1
-        found = _split(f, sample, rows, first, stop, g, total, leaf, best.gain)
-        varying = varying or found.code != CONSTANT
-        if found.code >= 0 and is_better(found, best, total):
+        candidate = _split(f, sample, rows, first, stop, g, total, leaf, best.gain)
+        varying = varying or candidate.code != CONSTANT
+        if candidate.code >= 0 and is_better(candidate, best, total):
             best_f = f
-            best = found
-            if is_perfect(found, total):
+            best = candidate
+            if is_perfect(candidate, total):
                 break
     restore_order(visited, g.order, g.swaps)
     return best_f, best.code
@@ -164,6 +192,19 @@ def _choose(sample, rows, first, stop, g, total, leaf, visits, word):
 @kernel(borrow=True)
 def _part_class(rows, first, stop, x, z, ranks, limit, high, room):
     """Move one class's rows that go left to ``rows[x:]``, the others to ``room[z:]``.
+
+    Parameters
+    ----------
+    rows, first, stop
+        Entries of the class: a row, and its weight in the upper half.
+    x, z
+        Where the next row goes on the left, and in `room`.
+    ranks, limit
+        Of the feature, and the largest that goes left.
+    high
+        The least rank that has gone right.
+    room
+        Written to.
 
     Returns
     -------
@@ -211,19 +252,19 @@ def _part_rows(sample, rows, g, f, low, left, right):
 
 
 @kernel(glue=True, borrow=True)
-def _take_node(g, at):
+def _take_node(g, node):
     """Take a waiting node in hand; returns its weight, and that of its heaviest class."""
     classes = len(g.node_weights)
     total, heaviest = 0, 0
     for k in range(classes):
-        weight = g.weights[at, k]
+        weight = g.weights[node, k]
         g.node_weights[k] = weight
         total += weight
         heaviest = max(heaviest, weight)
-    first = g.segments[at, 0]
+    first = g.segments[node, 0]
     for k in range(classes + 1):
-        g.node_segments[k] = g.segments[at, k]
-        g.local_segments[k] = g.segments[at, k] - first
+        g.node_segments[k] = g.segments[node, k]
+        g.local_segments[k] = g.segments[node, k] - first
     return total, heaviest
 
 
@@ -262,11 +303,11 @@ def grow(sample, rows, segments, tests, n_tests, test_codes, values, g, leaf, vi
     g.segments[0, classes] = segments[classes]
     waiting = 1
     while waiting > 0:
-        here = waiting - 1
-        waiting = here
-        begin, end = g.runs[here, 0], g.runs[here, 1]
-        word = g.words[here]
-        total, heaviest = _take_node(g, here)
+        node = waiting - 1
+        waiting = node
+        begin, end = g.runs[node, 0], g.runs[node, 1]
+        word = g.words[node]
+        total, heaviest = _take_node(g, node)
         first, stop = g.node_segments[0], g.node_segments[classes]
         if stop - first <= LANES and total <= HEAVIEST:
             leaves = grow_twig(
@@ -292,20 +333,20 @@ def grow(sample, rows, segments, tests, n_tests, test_codes, values, g, leaf, vi
         if f < 0:
             leaves = add_leaf(g.leaves, leaves, begin, end, g.node_weights, classes)
             continue
-        high = _part_rows(sample, rows, g, f, low, here, here + 1)
+        high = _part_rows(sample, rows, g, f, low, node, node + 1)
         code_of = sample.code_of[f]
         middle = part_tests(
             tests, begin, end, test_codes[f], code_of[low], code_of[high], values[f], g.test_room
         )
         if middle > begin:
-            g.runs[here, 0], g.runs[here, 1] = begin, middle
-            g.words[here] = descend(word, LEFT)
+            g.runs[node, 0], g.runs[node, 1] = begin, middle
+            g.words[node] = descend(word, LEFT)
             waiting += 1
         else:
             for k in range(classes):
-                g.weights[here, k] = g.weights[here + 1, k]
+                g.weights[node, k] = g.weights[node + 1, k]
             for k in range(classes + 1):
-                g.segments[here, k] = g.segments[here + 1, k]
+                g.segments[node, k] = g.segments[node + 1, k]
         if end > middle:
             g.runs[waiting, 0], g.runs[waiting, 1] = middle, end
             g.words[waiting] = descend(word, RIGHT)

@@ -80,26 +80,40 @@ def _take(t, rows, segments, classes):
 @kernel(glue=True, borrow=True)
 def _gather(t, f, codes, rows, first, m):
     """Put a feature's codes into its lanes; lanes without a row get the largest code."""
-    at = np.uint64(f * LANES)
+    base = np.uint64(f * LANES)
     for i in range(np.uint64(m)):
-        t.codes[at + i] = codes[rows[np.uint64(first) + i] & np.uint32(0xFFFF)]
+        t.codes[base + i] = codes[rows[np.uint64(first) + i] & np.uint32(0xFFFF)]
     for i in range(np.uint64(m), np.uint64(LANES)):
-        t.codes[at + i] = 65535
+        t.codes[base + i] = 65535
     t.held[f] = True
 
 
 @kernel(glue=True, borrow=True)
 def _split(t, f, bits, weights, classes, weight, leaf, floor, w):
-    """Return the best split of a node by one feature."""
+    """Return the best split of a node by one feature.
+
+    Parameters
+    ----------
+    t, f
+        Workspace, and the feature.
+    bits
+        Which lanes are the node's.
+    weights, classes, weight
+        Of the node by class, how many classes, and in all.
+    leaf, floor
+        Least weight of a leaf, and least gain.
+    w
+        Workspace of candidates.
+    """
     limits = load(t.codes, f * LANES)
     left = zeros(np.uint16(0))
     left_squares = left
     right_squares = left
     byte, low_byte = spread(8, left), spread(255, left)
     for k in range(0, classes, 2):
-        mine = bits & (t.lanes[k] | t.lanes[k + 1])
-        if mine != 0:
-            both = weight_of(t.codes, t.packed, f * LANES, mine, limits)
+        marked = bits & (t.lanes[k] | t.lanes[k + 1])
+        if marked != 0:
+            both = weight_of(t.codes, t.packed, f * LANES, marked, limits)
             even, odd = both & low_byte, both >> byte
             more_even = spread(weights[k], even) - even
             more_odd = spread(weights[k + 1], odd) - odd
@@ -113,7 +127,21 @@ def _split(t, f, bits, weights, classes, weight, leaf, floor, w):
 
 @kernel(glue=True, borrow=True)
 def _choose(t, bits, weights, classes, ranks, rows, first, m, weight, leaf, visits, word, g):
-    """Return feature, code, and whether both children are pure; feature -1 if there is none."""
+    """Return feature, code, and whether both children are pure; feature -1 if there is none.
+
+    Parameters
+    ----------
+    t, bits
+        Workspace, and which lanes are the node's.
+    weights, classes, weight
+        Of the node by class, how many classes, and in all.
+    ranks, rows, first, m
+        Of the features, and which m entries of `rows` have lanes.
+    leaf, visits, word
+        Least weight of a leaf, how many features are looked at, and the node's random word.
+    g
+        Workspace of the tree.
+    """
     d = len(g.order)
     best_f, perfect, varying = -1, False, False
     best = nothing(NONE)
@@ -125,12 +153,12 @@ def _choose(t, bits, weights, classes, ranks, rows, first, m, weight, leaf, visi
         visited += 1
         if not t.held[f]:
             _gather(t, f, ranks[f], rows, first, m)
-        found = _split(t, f, bits, weights, classes, weight, leaf, best.gain, g.bench)
-        varying = varying or found.code != CONSTANT
-        if found.code >= 0 and is_better(found, best, weight):
+        candidate = _split(t, f, bits, weights, classes, weight, leaf, best.gain, g.bench)
+        varying = varying or candidate.code != CONSTANT
+        if candidate.code >= 0 and is_better(candidate, best, weight):
             best_f = f
-            best = found
-            perfect = is_perfect(found, weight)
+            best = candidate
+            perfect = is_perfect(candidate, weight)
             if perfect:
                 break
     restore_order(visited, g.order, g.swaps)
@@ -142,6 +170,17 @@ def part_tests(tests, first, stop, codes, low, high, values, room):
     """Move the test rows that go left before the others; returns where the others begin.
 
     The threshold is the midpoint of the values of codes `low` and `high`.
+
+    Parameters
+    ----------
+    tests, first, stop
+        The test rows of the node are ``tests[first:stop]``.
+    codes, values
+        Codes of test rows, and values of codes.
+    low, high
+        Codes on either side of the threshold.
+    room
+        Workspace.
     """
     a, b = values[low], values[high]
     middle = a / 2 + b / 2
@@ -166,12 +205,12 @@ def part_tests(tests, first, stop, codes, low, high, values, room):
 
 
 @kernel(inline=True, borrow=True)
-def add_leaf(leaves, at, first, stop, weights, classes):
+def add_leaf(leaves, place, first, stop, weights, classes):
     """Record a leaf, if any test row is in it; returns the number of leaves."""
-    leaves.first[at], leaves.stop[at] = first, stop
+    leaves.first[place], leaves.stop[place] = first, stop
     for k in range(classes):
-        leaves.weights[at, k] = weights[k]
-    return at + 1 if stop > first else at
+        leaves.weights[place, k] = weights[k]
+    return place + 1 if stop > first else place
 
 
 @kernel(borrow=True)
@@ -191,7 +230,25 @@ def grow_twig(
     word,
     leaves,
 ):
-    """Grow everything below a node; returns the number of leaves with those found before."""
+    """Grow everything below a node; returns the number of leaves with those found before.
+
+    Parameters
+    ----------
+    sample, rows, segments
+        The training set, and where the rows of each class of the node begin and end.
+    node_weights
+        Of the node by class.
+    tests, first_test, stop_test
+        The test rows of the node are ``tests[first_test:stop_test]``.
+    test_codes, values
+        Codes of test rows, and values of codes.
+    g
+        Workspace of the tree.
+    leaf, visits, word
+        Least weight of a leaf, features that are looked at, and the node's random word.
+    leaves
+        How many leaves there are before.
+    """
     t = g.twig
     classes = len(node_weights)
     first = segments[0]
@@ -205,19 +262,19 @@ def grow_twig(
     waiting = 1
     while waiting > 0:
         waiting -= 1
-        here = waiting
-        bits, word = t.bits[here], t.words[here]
-        begin, end = t.runs[here, 0], t.runs[here, 1]
+        node = waiting
+        bits, word = t.bits[node], t.words[node]
+        begin, end = t.runs[node, 0], t.runs[node, 1]
         weight, heaviest = 0, 0
         for k in range(classes):
-            weight += t.weights[here, k]
-            heaviest = max(heaviest, t.weights[here, k])
+            weight += t.weights[node, k]
+            heaviest = max(heaviest, t.weights[node, k])
         f, low, perfect = -1, np.int64(0), False
         if heaviest < weight and weight >= 2 * leaf:
             f, low, perfect = _choose(
                 t,
                 bits,
-                t.weights[here],
+                t.weights[node],
                 classes,
                 sample.ranks,
                 rows,
@@ -230,7 +287,7 @@ def grow_twig(
                 g,
             )
         if f < 0:
-            leaves = add_leaf(g.leaves, leaves, begin, end, t.weights[here], classes)
+            leaves = add_leaf(g.leaves, leaves, begin, end, t.weights[node], classes)
             continue
         codes = as_integer(load(t.codes, f * LANES))
         limit = spread(low, codes)
@@ -245,24 +302,24 @@ def grow_twig(
         packed = load(t.packed, 0)
         nothing_there = zeros(np.uint16(0))
         for k in range(0, classes, 2):
-            mine = left_bits & (t.lanes[k] | t.lanes[k + 1])
-            both = total(choose(truth_of(mine), packed, nothing_there))
+            marked = left_bits & (t.lanes[k] | t.lanes[k + 1])
+            both = total(choose(truth_of(marked), packed, nothing_there))
             even, odd = np.int64(both & 255), np.int64(both >> 8)
-            t.weights[here + 1, k] = t.weights[here, k] - even
-            t.weights[here + 1, k + 1] = t.weights[here, k + 1] - odd
-            t.weights[here, k], t.weights[here, k + 1] = even, odd
+            t.weights[node + 1, k] = t.weights[node, k] - even
+            t.weights[node + 1, k + 1] = t.weights[node, k + 1] - odd
+            t.weights[node, k], t.weights[node, k + 1] = even, odd
         if perfect:
-            leaves = add_leaf(g.leaves, leaves, begin, middle, t.weights[here], classes)
-            leaves = add_leaf(g.leaves, leaves, middle, end, t.weights[here + 1], classes)
+            leaves = add_leaf(g.leaves, leaves, begin, middle, t.weights[node], classes)
+            leaves = add_leaf(g.leaves, leaves, middle, end, t.weights[node + 1], classes)
             continue
         if middle > begin:
-            t.bits[here] = left_bits
-            t.words[here] = descend(word, LEFT)
-            t.runs[here, 0], t.runs[here, 1] = begin, middle
+            t.bits[node] = left_bits
+            t.words[node] = descend(word, LEFT)
+            t.runs[node, 0], t.runs[node, 1] = begin, middle
             waiting += 1
         elif end > middle:
             for k in range(classes):
-                t.weights[here, k] = t.weights[here + 1, k]
+                t.weights[node, k] = t.weights[node + 1, k]
         if end > middle:
             t.bits[waiting] = right_bits
             t.words[waiting] = descend(word, RIGHT)

@@ -111,7 +111,21 @@ def nothing(code):
 
 @kernel(glue=True, borrow=True)
 def _exactly(left, left_squares, right_squares, limits, total, near, best, w):
-    """Return the better of `best` and the best of the candidates in `near`, by fractions."""
+    """Return the better of `best` and the best of the candidates in `near`, by fractions.
+
+    Parameters
+    ----------
+    left, left_squares, right_squares, limits
+        Of 32 candidates: weight on the left, sums of squared class weights, codes.
+    total
+        Weight of the node.
+    near
+        Bits of the candidates to look at.
+    best
+        The best before.
+    w
+        Workspace.
+    """
     store(as_integer(left), w.left, 0)
     store(as_integer(left_squares), w.left_squares, 0)
     store(as_integer(right_squares), w.right_squares, 0)
@@ -135,6 +149,17 @@ def best_of(left, left_squares, right_squares, limits, total, leaf, floor, best,
     """Return the better of `best` and the best of 32 candidates of the same feature.
 
     Candidates with less gain than `floor` may be passed over.
+
+    Parameters
+    ----------
+    left, left_squares, right_squares, limits
+        Of the candidates: weight on the left, sums of squared class weights, codes.
+    total, leaf
+        Weight of the node, and the least of a leaf.
+    floor, best
+        Least gain, and the best before.
+    w
+        Workspace.
     """
     right = spread(total, left) - left
     least = spread(leaf, left)
@@ -203,18 +228,18 @@ def split_at(w, limits, blocks, segments, weights, total, leaf, floor):
     """
     best = nothing(CONSTANT)
     for b in range(blocks):
-        at = load(limits, b * LANES)
+        lane = load(limits, b * LANES)
         left = zeros(np.int32(0))
         left_squares = left
         right_squares = left
         for k in range(len(weights)):
             if segments[k] < segments[k + 1]:
-                mine = weight_up_to(w.codes, w.weights, segments[k], segments[k + 1], at)
-                others = spread(weights[k], mine) - mine
-                left = left + mine
-                left_squares = left_squares + mine * mine
+                added = weight_up_to(w.codes, w.weights, segments[k], segments[k + 1], lane)
+                others = spread(weights[k], added) - added
+                left = left + added
+                left_squares = left_squares + added * added
                 right_squares = right_squares + others * others
-        best = best_of(left, left_squares, right_squares, at, total, leaf, floor, best, w)
+        best = best_of(left, left_squares, right_squares, lane, total, leaf, floor, best, w)
     return best
 
 
@@ -256,11 +281,11 @@ def split_in_order(
         w.left[i] = 0
     best = nothing(CONSTANT)
     for b in range(blocks):
-        at = b * LANES
-        left_squares, right_squares = load(w.left_squares, at), load(w.right_squares, at)
-        limits = load(w.limits, at)
+        lane = b * LANES
+        left_squares, right_squares = load(w.left_squares, lane), load(w.right_squares, lane)
+        limits = load(w.limits, lane)
         best = best_of(
-            load(w.left, at), left_squares, right_squares, limits, total, leaf, floor, best, w
+            load(w.left, lane), left_squares, right_squares, limits, total, leaf, floor, best, w
         )
     return best
 

@@ -32,21 +32,21 @@ def threshold_code(low, high, values):
 
 
 @kernel(borrow=True)
-def find_thresholds(found, stumps, values):
-    """Make ``found.low`` the last code on the left of each stump; (d, levels) values of codes."""
+def find_thresholds(fitted, stumps, values):
+    """Make ``fitted.low`` the last code on the left of each stump; (d, levels) values of codes."""
     for t in range(stumps):
-        f = found.feature[t]
+        f = fitted.feature[t]
         if f >= 0:
-            found.low[t] = threshold_code(found.low[t], found.high[t], values[f])
+            fitted.low[t] = threshold_code(fitted.low[t], fitted.high[t], values[f])
 
 
 @kernel(borrow=True)
-def add_votes(found, first, stop, codes, votes):
+def add_votes(fitted, first, stop, codes, votes):
     """Add the votes of the stumps first..stop-1 to those of each column.
 
     Parameters
     ----------
-    found
+    fitted
         An ensemble with its thresholds.
     first, stop
         Which stumps; with 0 the votes begin.
@@ -63,7 +63,7 @@ def add_votes(found, first, stop, codes, votes):
     columns = codes.shape[1]
     sum_ = np.int64(0)
     for t in range(first, stop):
-        sum_ += found.vote[t]
+        sum_ += fitted.vote[t]
     for begin in range(0, columns, CHUNK):
         size = min(CHUNK, columns - begin)
         if first == 0:
@@ -72,19 +72,19 @@ def add_votes(found, first, stop, codes, votes):
                 for i in range(size):
                     part[i] = 0
         for t in range(first, stop):
-            vote = found.vote[t]
-            left = votes[found.left[t], begin : begin + size]
-            right = votes[found.right[t], begin : begin + size]
-            if found.left[t] == found.right[t]:
+            vote = fitted.vote[t]
+            left = votes[fitted.left[t], begin : begin + size]
+            right = votes[fitted.right[t], begin : begin + size]
+            if fitted.left[t] == fitted.right[t]:
                 for i in range(size):
                     left[i] += vote
                 continue
-            mine = codes[found.feature[t], begin : begin + size]
-            limit = np.uint16(found.low[t])
+            own = codes[fitted.feature[t], begin : begin + size]
+            limit = np.uint16(fitted.low[t])
             for i in range(size):
-                left[i] += vote if mine[i] <= limit else np.int64(0)
+                left[i] += vote if own[i] <= limit else np.int64(0)
             for i in range(size):
-                right[i] += np.int64(0) if mine[i] <= limit else vote
+                right[i] += np.int64(0) if own[i] <= limit else vote
     return sum_
 
 
