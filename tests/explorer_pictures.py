@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlencode
 
-# A folder `lcdb` of tests lies beside this file: the package comes first.
-sys.path.append(sys.path.pop(0))
+if __name__ == "__main__":
+    sys.path.append(sys.path.pop(0))  # the folder `lcdb` of tests is not the package
 from browser import chromium
 
 from lcdb.shipped import tutorial

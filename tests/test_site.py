@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from counts import FULL
+from explorer_pictures import STATES, take
 
 import lcdb
 
@@ -50,13 +51,32 @@ def test_pictures_are_what_the_command_draws(tmp_path):
     assert run.returncode == 0, run.stderr
     made = sorted(path.name for path in tmp_path.iterdir())
     assert made == sorted(path.name for path in (DOCS / "pictures").glob("*.*"))
-    text = (DOCS / "index.md").read_text("utf-8")
+    text = "".join(page.read_text("utf-8") for page in DOCS.glob("*.md"))
     for name in made:
-        assert f"pictures/{name}\n" in text
+        assert re.search(rf"pictures/{name}[)\n]", text), name
         drawn, kept = imread(tmp_path / name), imread(DOCS / "pictures" / name)
         # Fonts differ by a little between versions of matplotlib; an empty picture differs more.
         assert drawn.shape == kept.shape
         assert abs(drawn - kept).mean() < 0.01 < kept.std()
+
+
+def test_pictures_of_the_explorer_are_on_its_page():
+    text = (DOCS / "explorer.md").read_text("utf-8")
+    shown = re.findall(r"!\[[^\]]{20,}\]\(pictures/explorer/(\w+)\.png\)", text)
+    assert shown == list(STATES)
+    kept = (DOCS / "pictures" / "explorer").iterdir()
+    assert sorted(path.stem for path in kept) == sorted(STATES)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not FULL, reason="ten seconds: make explorer-pictures, or LCDB_FULL=1")
+def test_pictures_of_the_explorer_are_what_the_command_takes(tmp_path):
+    from matplotlib.image import imread
+
+    for path in take(tmp_path):
+        drawn, kept = imread(path), imread(DOCS / "pictures" / "explorer" / path.name)
+        # Another machine has other fonts.
+        assert drawn.shape == kept.shape and abs(drawn - kept).mean() < 0.05 < kept.std(), path
 
 
 class Page(HTMLParser):
