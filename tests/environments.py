@@ -78,14 +78,19 @@ def _holds(marker: str) -> bool:
 
 
 def environment(folder: Path, artifact: Path, extras: Iterable[str] = ()) -> Path:
-    """Return the Python of a new environment with a wheel or sdist and all that it needs."""
+    """Return the Python of a new environment with an artifact and all that it needs.
+
+    It is a wheel, an sdist, or a folder, which is installed as developers install it: editable.
+    """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, env=clean())
     interpreter = folder / "bin" / "python"
     command = [
         *(sys.executable, "-m", "pip", "--python", interpreter, "--disable-pip-version-check"),
-        *("install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", artifact),
+        *("install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"),
+        *(["--editable"] if artifact.is_dir() else []),
+        artifact,
     ]
-    if artifact.name.endswith(".tar.gz"):  # what builds it must be there
+    if artifact.suffix != ".whl":  # what builds it must be there
         link(interpreter, {"setuptools"})
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=clean())
     assert done.returncode == 0, done.stdout + done.stderr
