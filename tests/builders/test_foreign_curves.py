@@ -30,6 +30,7 @@ from lcdb_builders.run.supervise import Child
 from lcdb_builders.run.tasks import block_to_json
 from lcdb_builders.run.timing import time_units
 from lcdb_builders.storage.journal import Journal
+from lcdb_builders.storage.naming import describe
 from oracles.sampling import cell
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -178,6 +179,8 @@ def built(request, tmp_path_factory):
         for unit in every:
             timing = timing_of(timings, unit)
             lengths = block_lengths(unit, snapshot, timing=timing, timeout=TIMEOUT)
+            again = {"root": str(root), "unit": describe(unit), "allow_import": True}
+            child.run("time", again)  # imports are no part of what is measured
             estimated, measured = unit_seconds(unit, snapshot, plan.repetitions, timing), 0.0
             for block in journal.missing(unit, plan.repetitions, lengths):
                 asked = {
