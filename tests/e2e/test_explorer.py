@@ -315,6 +315,15 @@ def test_bars_and_points_are_the_repetitions(shown):
     assert "multiples of 1/45; a bar is one of them" in shown.text("#charts")
 
 
+def test_a_pair_the_other_way_round_is_turned(shown):
+    unit = {"sampling": "random", "split": "varying", "tuning": "default"}
+    state = {"view": "pair", "dataset": "11", "metric": "brier", "n": 70, **unit}
+    with lcdb.tutorial() as db:
+        for sides in ({"a": "QDC", "b": "NMC"}, {"a": "NMC", "b": "QDC"}):
+            shown.go(urlencode(state | sides))
+            compare_screen(shown, state | sides, expected_rows(db, state | sides))
+
+
 # -- what is read ----------------------------------------------------------------------------------
 
 
