@@ -187,3 +187,22 @@ def test_ticks_of_log_axes_are_plain_numbers(low, high, named):
     _, ax = plt.subplots()
     size_axis(ax, np.array([low, high / 2, high]))
     assert ax.get_xscale() == ("log" if high > 10 * low else "linear")
+
+
+def test_tuned_curves_are_drawn(db):
+    ax = plot.draw(db, "means", dataset="61", tuning="tuned", learner="QDC")
+    assert "additive · fixed · tuned" in ax.get_title(loc="left")
+    expected = db.curve(61, "QDC", tuning="tuned").dropna("n").mean("repetition")
+    np.testing.assert_allclose(lines(ax)["QDC"].get_ydata(), expected)
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_comparisons_are_drawn_along_either_axis(tutorial, log):
+    curves = [tutorial.curve("iris", name).sel(n=[50, 63, 80, 100, 105]) for name in ("NMC", "LDC")]
+    drawn = [
+        plot.differences(analysis.compare(*curves, resamples=20), log=log),
+        plot.crossings(analysis.crossing(*curves, resamples=20), log=log),
+        plot.powers(analysis.power(*curves, repetitions=[5], studies=20), log=log),
+        plot.shapes(curves[0], analysis.shape(curves[0]), log=log),
+    ]
+    assert {ax.get_xscale() for ax in drawn} == {"log" if log else "linear"}

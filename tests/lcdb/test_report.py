@@ -335,6 +335,18 @@ def test_the_command_writes_a_page_from_a_folder_and_from_a_url(tmp_path, capsys
     assert "expected .html or .md" in capsys.readouterr().err
 
 
+def test_a_report_is_of_the_curves_that_are_asked_for(tutorial):
+    labels = {"sampling": "random", "split": "fixed", "tuning": "default"}
+    page = lcdb.report(tutorial, metric="auc", datasets=["iris"], **labels)
+    assert page.title == "Learning curves of iris: AUC"
+    code = blocks(page, Code)[0].text
+    given = ", ".join(f"{k}={v!r}" for k, v in {"metric": "auc", **labels}.items())
+    assert f"reporting.curves(db, {given}, datasets=[61])" in code
+    (table,) = blocks(page, Table, "Which learner is best")
+    last = tutorial.select([61], metric="auc", **labels)[61].sel(n=105).mean("repetition")
+    assert table.rows[-1][3].startswith(f"{float(last.max()):.3f} ±")
+
+
 def test_arguments_of_curves(tutorial):
     (array,) = reporting.curves(
         tutorial, metric="brier", sampling="bootstrap", split="fixed", tuning="default",
