@@ -74,6 +74,11 @@ class Content:
     cubes
         Where full cubes are, by the key of their dataset: ``url``, ``index`` and ``sha256``.
 
+    Raises
+    ------
+    NotFoundError
+        The database has experiments alone, or nothing.
+
     Examples
     --------
     >>> import lcdb
@@ -86,6 +91,12 @@ class Content:
     def __init__(
         self, db: Database, sizes: str, opens: str, cubes: Mapping[Key, Mapping[str, str]]
     ) -> None:
+        if not db.headers:
+            msg = (
+                f"{db.path} holds no learning curves, which are what the page shows; expected a "
+                "database that 'lcdb build' made from a plan of curves"
+            )
+            raise NotFoundError(msg)
         self.db, self.opens, self.cubes = db, opens, cubes
         self._sizes = {key: self._sizes_of(key, sizes) for key in db}
         self._made: dict[str, tuple[Key, Labels, str, str]] = {}

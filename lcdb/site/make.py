@@ -85,13 +85,12 @@ def write_site(
         raise ArgumentError(msg)
     with open_database(directory) as db:
         copies = {} if cubes == "none" else {key: _indexed(h) for key, h in db.headers.items()}
-        if cubes == "copy":
-            yield from _put(folder, copies)
         where = "" if cubes == "copy" else f"{checked_url(cubes)}/" if copies else ""
         opens = "." if cubes == "copy" else checked_url(cubes) if copies else source.name
         content = Content(db, sizes, opens, _places(db, copies, where))
-        documents = page_files()
-        for name, data in documents.items():
+        if cubes == "copy":
+            yield from _put(folder, copies)
+        for name, data in page_files().items():
             yield _write(folder / name, data)
         for name in content.paths():
             yield _write(folder / name, content.read(name))
