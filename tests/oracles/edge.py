@@ -121,6 +121,8 @@ def _logistic(X, sign, ridge, test, digits):
                 if there[0] <= loss - length * gain / 10000:
                     break
                 length /= 2
+                if length < Decimal(10) ** -20:
+                    raise AssertionError("no digits left")
             at, (loss, gradient, hessian) = new, there
         else:
             raise AssertionError("no optimum")
