@@ -23,7 +23,8 @@ _STYLE = """
  font-variant-numeric:tabular-nums}
 .lcdb-report th{border-bottom:1px solid #888;font-weight:600}
 .lcdb-report tbody tr:nth-child(even){background:#f6f6f6}
-.lcdb-report .words{text-align:left}
+.lcdb-report td{white-space:nowrap}
+.lcdb-report .words{text-align:left;white-space:normal}
 .lcdb-report .wide{overflow-x:auto;margin:1.2rem 0}
 .lcdb-report figure{margin:1.2rem 0}
 .lcdb-report svg{max-width:100%;height:auto}
