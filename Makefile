@@ -5,7 +5,7 @@ DEMO ?= demo
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test test-full lint docs pictures explorer-pictures clean
+.PHONY: help demo test test-full lint docs pictures explorer-pictures findings clean
 
 help:
 	@echo "make demo       install, build the whole iris cube (6.3 million fits) in $(DEMO)/, show it"
@@ -14,6 +14,7 @@ help:
 	@echo "make lint       formatting, lint and types alone"
 	@echo "make docs       the pages of docs/ and an API reference as a site in build/docs"
 	@echo "make pictures   docs/pictures, from the database that ships"
+	@echo "make findings   docs/reference.md, from the reference database that ships"
 	@echo "make explorer-pictures   those of the explorer, with the Chromium of this machine"
 	@echo "make clean      remove the virtual environment and caches (never a database)"
 
@@ -60,6 +61,9 @@ docs: $(VENV)/.docs
 
 pictures: $(VENV)/.demo
 	$(BIN)/python docs/pictures.py docs/pictures
+
+findings: $(VENV)/.demo
+	$(BIN)/python docs/reference.py
 
 explorer-pictures: $(VENV)/.dev
 	$(BIN)/python tests/explorer_pictures.py docs/pictures/explorer
