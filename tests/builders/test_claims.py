@@ -79,7 +79,7 @@ def test_what_an_earlier_plan_only_wanted_is_in_nobodys_way(tmp_path):
     Journal(tmp_path).prepare(other)
     compute(tmp_path, other)
     statuses = pack(tmp_path, SNAPSHOT, other, R).statuses
-    assert statuses[other[-1]] == "complete"
+    assert statuses[other[-1].label] == "complete"
 
 
 # -- claims ----------------------------------------------------------------------------------------
