@@ -127,9 +127,9 @@ def test_reading_needs_no_optional_part(name):
     assert third_party(imports(name, deep=False)) <= {*core, "pandas", "lcdb"}
 
 
-def test_only_packing_writes_cubes():
+def test_one_module_writes_cubes():
     writers = {n for n in MODULES if "CubeWriter" in MODULES[n].read_text("utf-8")}
-    assert writers == {"lcdb_builders.storage.cube", "lcdb_builders.storage.pack"}
+    assert writers == {"lcdb_builders.storage.cube", "lcdb_builders.storage.writing"}
     makers = {name for name in MODULES if within(imports(name), "h5netcdf", "netCDF4")}
     # A summary is no cube: its file is small, and made in memory.
     assert makers <= {"lcdb_builders.storage.cube", "lcdb.summaries.write"}

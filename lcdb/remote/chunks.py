@@ -126,10 +126,7 @@ class Table:
 
     def read(self, key: tuple[Any, ...], reader: Reader) -> np.ndarray:
         """Return what an outer index takes: numbers, slices and lists of positions by dim."""
-        positions = [
-            np.atleast_1d(np.arange(length)[one])
-            for length, one in zip(self.shape, key, strict=True)
-        ]
+        positions = self._positions(key)
         values = np.empty([len(one) for one in positions], self.dtype)
         places = list(self._touched(positions))
         rows = [row for row, _, _ in places]
@@ -144,6 +141,17 @@ class Table:
         reader.read([self._chunk(rows[i]) for i in there], use)
         kept = tuple(0 if isinstance(one, int | np.integer) else slice(None) for one in key)
         return values[kept]
+
+    def chunks(self, key: tuple[Any, ...]) -> list[Chunk]:
+        """Return the chunks that `read` reads for an index: those that were ever written."""
+        rows = [row for row, _, _ in self._touched(self._positions(key))]
+        return [self._chunk(row) for row in rows if self.lengths[row]]
+
+    def _positions(self, key: tuple[Any, ...]) -> list[np.ndarray]:
+        return [
+            np.atleast_1d(np.arange(length)[one])
+            for length, one in zip(self.shape, key, strict=True)
+        ]
 
     def _chunk(self, row: int) -> Chunk:
         return Chunk(int(self.offsets[row]), int(self.lengths[row]), int(self.checksums[row]))

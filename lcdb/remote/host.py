@@ -22,6 +22,7 @@ from lcdb.errors import (
 )
 from lcdb.reasons import Reasons
 from lcdb.remote.address import Address
+from lcdb.remote.chunks import Table
 from lcdb.remote.diskcache import DiskCache
 from lcdb.remote.format import CUBE_INDEX, FOLDER_INDEX, INDEX_NAME, decode, index_name
 from lcdb.remote.ranges import Memory, Reader
@@ -174,7 +175,8 @@ class Host:
             self._indexes[url] = self._fetch(place, CUBE_INDEX, sha256)
         return self._indexes[url]
 
-    def _store(self, address: Address) -> RemoteStore:
+    def reader(self, address: Address) -> Reader:
+        """Return what reads and checks the chunks of a cube."""
         index = self.index(address)
         place = address.parent / index_name(address.name)
         with _sane(place):
@@ -188,10 +190,21 @@ class Host:
                 msg = "it is of another cube than the index of the database"
                 raise ValueError(msg)
             check = self.check is not False
-            reader = Reader(
+            return Reader(
                 address, sha256, size, self.transport, self._memory, self._disk, stale, check
             )
-            return RemoteStore(index, reader)
+
+    def tables(self, address: Address) -> dict[str, Table]:
+        """Return where the chunks of a cube's variables are, by name."""
+        described = self.index(address)
+        with _sane(address.parent / index_name(address.name)):
+            size, variables = int(described["header"]["bytes"]), described["variables"]
+            return {str(v["name"]): Table.of(v, size) for v in variables if "chunks" in v}
+
+    def _store(self, address: Address) -> RemoteStore:
+        reader = self.reader(address)
+        with _sane(address.parent / index_name(address.name)):
+            return RemoteStore(self.index(address), reader)
 
     def open_cube(self, header: Header) -> tuple[Header, xr.Dataset]:
         """Return the header of a cube, and a lazy dataset of it."""

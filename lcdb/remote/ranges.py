@@ -125,6 +125,8 @@ class Reader:
         Returns whether the host has another index of the cube by now.
     check
         Whether chunks are compared with their checksums.
+    gap
+        Bytes between two chunks that are read along; those of the transport's policy by default.
     """
 
     address: Address
@@ -135,6 +137,7 @@ class Reader:
     disk: DiskCache | None
     stale: Callable[[], bool]
     check: bool = True
+    gap: int | None = None
 
     def read(self, chunks: Sequence[Chunk], use: Callable[[int, bytes], None]) -> None:
         """Call `use` with the position of every chunk and its bytes, in any order and thread."""
@@ -147,7 +150,8 @@ class Reader:
             else:
                 use(i, known)
         places = [(chunks[i].first, chunks[i].length) for i in wanted]
-        runs = coalesce(places, policy.gap, policy.most)
+        gap = policy.gap if self.gap is None else self.gap
+        runs = coalesce(places, gap, policy.most)
 
         def fetch(run: Run) -> None:
             data = self.transport.part(self.address, run.first, run.length, self.size)

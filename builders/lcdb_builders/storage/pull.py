@@ -7,27 +7,29 @@ digest that its index has of it; nothing is ever put over another file.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lcdb.cubefile import read_header
 from lcdb.errors import DamagedError, LabelError, LCDBError, NotFoundError, PlanError, did_you_mean
 from lcdb.naming import cube_key
 from lcdb.remote.address import Address
 from lcdb.remote.format import encode, index_name
 from lcdb.remote.host import Host
-from lcdb.schema import EXPERIMENTS, SUMMARY_KIND
+from lcdb.schema import CUBE_KIND, EXPERIMENTS, STATUSES, SUMMARY_KIND
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.indexes import index_folder
+from lcdb_builders.storage.manifest import cube_path
+from lcdb_builders.storage.take import LARGEST_MANIFEST, take
 
 __all__ = ["Pulled", "pull"]
 
 #: Bytes of a piece: what is lost at most when a copy is interrupted, by each of the requests.
 PIECE = 8 << 20
 _WORKERS = 4
-_LARGEST_MANIFEST = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,9 @@ class Pulled:
     note: str = ""
 
 
-def pull(host: Host, root: Path, datasets: Iterable[str] = ()) -> Iterator[Pulled]:
+def pull(
+    host: Host, root: Path, datasets: Iterable[str] = (), learners: Iterable[str] = ()
+) -> Iterator[Pulled]:
     """Copy cubes of a host into a database directory, and yield each that is there.
 
     Parameters
@@ -61,19 +65,28 @@ def pull(host: Host, root: Path, datasets: Iterable[str] = ()) -> Iterator[Pulle
         The directory, which may hold some of the cubes already; the same command goes on with it.
     datasets
         Ids, names or experiments; nothing for all of them.
+    learners
+        Only their curves, of cubes that have some of them; nothing for cubes as they are.
 
     Raises
     ------
     LabelError
-        The host has no such dataset.
+        The host has no such dataset, or no curve of such a learner.
     PlanError
         The directory holds another cube under that name.
     DamagedError
         What the host sent is not the cube that its index describes.
     """
-    chosen = list(_chosen(host, list(datasets)))
+    datasets, learners = list(datasets), list(learners)
+    chosen = list(_chosen(host, datasets))
+    if learners:
+        chosen = _with_learners(chosen, learners, bool(datasets))
     for address, described in chosen:
-        yield _pull(host, root, address, described)
+        yield (
+            _take(host, root, address, described, learners)
+            if learners
+            else _pull(host, root, address, described)
+        )
     index_folder(root)
     disk.remove_folder(root / "pull")
 
@@ -95,6 +108,39 @@ def _chosen(host: Host, datasets: list[str]) -> Iterator[tuple[Address, dict[str
             raise LabelError(msg)
         keys.add(named[0])
     yield from (one for one in host.listing if _key(one[1]) in keys)
+
+
+def _with_learners(
+    chosen: list[tuple[Address, dict[str, Any]]], learners: list[str], named: bool
+) -> list[tuple[Address, dict[str, Any]]]:
+    """Return the cubes that have curves of some learners, in order; every learner is in one."""
+    cubes = [one for one in chosen if one[1]["cube_kind"] == CUBE_KIND]
+    known = list(dict.fromkeys(name for _, cube in cubes for name in cube["labels"]["learner"]))
+    for asked in learners:
+        if asked not in known:
+            where = "of the datasets that were asked for" if named else "on the host"
+            msg = f"learner {asked!r} is in no cube {where}.{did_you_mean(asked, known)}"
+            raise LabelError(msg)
+    kept = [one for one in cubes if {*learners} & {*one[1]["labels"]["learner"]}]
+    without = {_key(described) for _, described in chosen} - {_key(one[1]) for one in kept}
+    if named and without:
+        msg = f"{sorted(without)[0]} has no curves of {', '.join(learners)}: leave it out"
+        raise LabelError(msg)
+    return kept
+
+
+def _take(
+    host: Host, root: Path, address: Address, described: dict[str, Any], learners: Collection[str]
+) -> Pulled:
+    """Copy the curves of some learners."""
+    copied = take(host, root, address, described, learners)
+    path = cube_path(root, _key(described))
+    header = read_header(path)
+    every = header.labels["learner"]
+    built = (header.status != STATUSES.index("not_built")).any((1, 2, 3))
+    there = [name for name, one in zip(every, built, strict=True) if one]
+    note = f"{len(there)} of {len(every)} learners: {', '.join(there)}"
+    return Pulled(path, path.stat().st_size, copied, note)
 
 
 def _pull(host: Host, root: Path, address: Address, described: dict[str, Any]) -> Pulled:
@@ -176,7 +222,7 @@ def _manifest(host: Host, root: Path, address: Address, path: Path, sha256: str)
     disk.make_folder(target.parent)
     source = address.parent.parent / "manifest" / f"{path.stem}.json"
     try:
-        data = host.transport.whole(source, _LARGEST_MANIFEST)
+        data = host.transport.whole(source, LARGEST_MANIFEST)
     except NotFoundError:
         return "the host has no manifest of it, which nothing needs but its build"
     except LCDBError as error:
