@@ -269,7 +269,8 @@ class _Taking(Writing):
             return held
         if _wanted(theirs, learners):
             return theirs
-        return Slice(theirs.unit, "not_built", "was not copied from the host")
+        copies = f"'lcdb pull --learner {theirs.unit.at('learner')}' copies it"
+        return Slice(theirs.unit, "not_built", f"not copied from the host; {copies}")
 
     def values(
         self, unit: AnyUnit, old: h5py.File | None
