@@ -1,16 +1,18 @@
-"""`lcdb pull --learner`: the curves of some learners, read by ranges, as a database of their own."""
+"""`lcdb pull --learner`: curves of some learners, read by ranges, as a database of their own."""
 
 from __future__ import annotations
 
 import random
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 from counts import counts
 from e2e.chaos.death import DIED, changes, run_until
 from hosts import answer, serving
+from lcdb_builders.storage.indexes import index_database
 from lcdb_builders.storage.manifest import Manifest
 from remote_database import make_database
 
@@ -97,7 +99,8 @@ def check(copy, database, there, key=61):
             whole.curve(key, there[0], metric="auc")
         )
         for name in others:
-            with pytest.raises(NotBuiltError, match=f"not copied from the host; 'lcdb pull --learner {name}'"):
+            told = f"not copied from the host; 'lcdb pull --learner {name}'"
+            with pytest.raises(NotBuiltError, match=told):
                 db.curve(key, name)
 
 
@@ -193,8 +196,8 @@ def test_an_interrupted_copy_goes_on(host, database, tmp_path, capsys):
 
 def test_a_piece_that_was_damaged_is_read_again(host, database, tmp_path):
     copy = tmp_path / "copy"
-    host.fault = lambda h, path, data, span: path.endswith(".nc") and (
-        span[0] > 600_000 and answer(h, 503)
+    host.fault = lambda h, path, data, span: (
+        path.endswith(".nc") and (span[0] > 600_000 and answer(h, 503))
     )
     assert pull(host, copy, "QDC") == 1
     pieces = [path for path in (copy / "pull").rglob("*") if re.fullmatch(r"\d+", path.name)]
@@ -296,3 +299,20 @@ def test_wrong_use_is_told(host, tmp_path, capsys):
         assert pull(host, copy, *learners, datasets=datasets) == 1
         assert told in capsys.readouterr().err
     assert not copy.exists()
+
+
+@pytest.mark.parametrize("learner", ["LDC", "DT"])
+def test_tuned_curves_and_those_without_values_are_as_they_were(tmp_path, learner):
+    """Of a cube of an older version: what was not built there is not built here."""
+    database, copy = tmp_path / "db", tmp_path / "copy"
+    shutil.copytree(Path(__file__).parents[1] / "databases" / "version-1", database)
+    index_database(database)
+    with serving(database) as host:
+        assert pull(host, copy, learner) == 0
+        assert ranges(host)[0] == stored_bytes(database, 61, [learner])
+    assert main(["verify", str(copy)]) == 0
+    with lcdb.open(copy, check=True) as db, lcdb.open(database) as whole:
+        ours, theirs = (each[61].sel(learner=learner).load() for each in (db, whole))
+        assert "tuned" in ours["tuning"] and bool((ours["status"] != 0).any()) == (learner == "LDC")
+        for name, variable in theirs.variables.items():
+            np.testing.assert_array_equal(ours[name].values, variable.values, name)
