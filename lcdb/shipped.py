@@ -54,7 +54,7 @@ def reference() -> Database:
     Examples
     --------
     >>> import lcdb
-    >>> with lcdb.reference() as db:  # doctest: +SKIP
+    >>> with lcdb.reference() as db:
     ...     db["iris"]["mean"].dims
     ('metric', 'learner', 'sampling', 'split', 'tuning', 'n')
     """

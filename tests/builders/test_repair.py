@@ -121,7 +121,8 @@ def test_the_reader_of_a_cube_may_compute_for_a_limited_time(root, monkeypatch):
     monkeypatch.setattr(salvaging.math, "ceil", lambda seconds: 0)
     monkeypatch.setattr(salvaging, "_PATIENCE", -20)
     found = salvage(root, "toy", keep=False)
-    assert found.kept == [] and found.lost == []
+    # A fast machine may come to the first unit within that time, and no further.
+    assert found.kept == [] and found.lost in ([], [UNITS[0].label])
 
 
 BEGUN = b'["started", "toy"]\n["begun", "%s"]\n' % UNITS[0].label.encode()
