@@ -23,7 +23,7 @@ from e2e.commands import (
     wait_until,
 )
 
-KILLS = counts(4, 200)
+KILLS = counts(2, 200)
 KILLS_PER_BUILD = counts(2, 5)
 
 # 36 blocks of about a quarter of a second each: two learners that sleep, and the draws.

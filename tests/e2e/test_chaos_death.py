@@ -64,7 +64,7 @@ def undisturbed(tmp_path_factory) -> str:
 def steps(work: Callable[[], object], stride: int = 1) -> list[int]:
     """Return the changes to die at: all of them, or every so many where tests are to be quick."""
     seen = changes(work)
-    stride = counts(stride, 1)
+    stride = counts(2 * stride, 1)
     draw = random.Random(len(seen))
     # Writes to an HDF5 file that nobody sees yet are all alike: of these fewer will do.
     few = counts(30, 1)

@@ -27,7 +27,7 @@ from lcdb_builders.storage.repair import verify
 
 PACKED = [unit for unit in UNITS if unit.learner != LEARNERS[-1]]
 CONTENTS = Contents.of(SNAPSHOT, PACKED, REPETITIONS)
-DAMAGES = counts(14, 200)
+DAMAGES = counts(8, 200)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from lcdb_builders.storage.manifest import believed
 from lcdb_builders.storage.pack import pack
 from lcdb_builders.storage.repair import verify
 
-KILLS = counts(15, 200)
+KILLS = counts(8, 200)
 KILLS_PER_BUILD = 8
 
 

@@ -25,7 +25,7 @@ from lcdb_builders.storage.manifest import believed
 from lcdb_builders.storage.pack import pack
 from lcdb_builders.storage.repair import verify
 
-KILLS, STOPS = counts(12, 1000), counts(6, 200)
+KILLS, STOPS = counts(8, 1000), counts(4, 200)
 PER_DIRECTORY = 18
 #: By how many seconds the clock of all builders is ahead while one of them is stopped.
 AHEAD = mmap.mmap(-1, 8)

@@ -169,7 +169,7 @@ def test_dominance_along_sizes_is_corrected_for_all_of_them(scores):
 
 def test_equal_learners_are_rarely_settled_to_dominate():
     rng = np.random.default_rng(5)
-    draws = rng.normal(size=(counts(8, 1000), 2, 100))
+    draws = rng.normal(size=(counts(20, 1000), 2, 100))
     cells = xr.DataArray(draws, {"learner": ["A", "B"]}, ("draw", "learner", "repetition"))
     settled = [analysis.dominance(cell, bootstraps=100)["settled"].any() for cell in cells]
     assert np.mean(settled) <= 0.06

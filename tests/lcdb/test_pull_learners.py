@@ -224,7 +224,7 @@ def test_a_killed_copy_leaves_nothing_that_is_read(host, database, tmp_path):
     check(root, database, ["NMC", "LDC"])
     right = (root / "cubes" / "61.nc").read_bytes()
     rng = random.Random(3)
-    late = rng.sample(range(made - 60, made), counts(5, 60))
+    late = rng.sample(range(made - 60, made), counts(3, 60))
     for step in [*rng.sample(range(made - 60), counts(2, 40)), *late]:
         begin()
         assert run_until(lambda: pull(host, root, "LDC"), step) == DIED

@@ -149,7 +149,7 @@ def test_any_index_takes_what_it_takes_of_the_folder(host, database):
     draw = np.random.default_rng(1)
     with lcdb.open(host.url) as remote, lcdb.open(database) as local:
         cubes = remote[11], local[11]
-        for _ in range(counts(25, 300)):
+        for _ in range(counts(15, 300)):
             where = {}
             for dim, length in cubes[1].sizes.items():
                 kind = draw.integers(4)
@@ -525,7 +525,7 @@ def test_no_corruption_is_silent(host, database):
         status = local.status()
     told = {"error": 0, "right": 0}
     targets = ["/index.json", "/cubes/61.nc.index.json", "/cubes/61.nc"]
-    for i in range(counts(60, 1000)):
+    for i in range(counts(40, 1000)):
         target = targets[i % 3]
 
         changed = {t: corrupted((database / t[1:]).read_bytes(), draw) for t in targets[:2]}
