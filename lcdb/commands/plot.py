@@ -69,9 +69,10 @@ def run(arguments: argparse.Namespace) -> None:
 
     from lcdb.database import open as open_database
     from lcdb.plot import draw, draw_experiment
+    from lcdb.shipped import named
 
     out = arguments.out or Path(f"figure-{arguments.figure}.svg")
-    with open_database(arguments.database) as db:
+    with open_database(named(arguments.database)) as db:
         asked = {name: getattr(arguments, name) for name in (*UNIT_DIMS, "dataset", "log")}
         if arguments.paper == "jordan2018":
             _refuse(asked)

@@ -47,10 +47,11 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb.database import open as open_database
     from lcdb.reporting import report
     from lcdb.reporting.document import check_suffix
+    from lcdb.shipped import named
 
     check_suffix(arguments.out)
     names = ("metric", "sampling", "split", "tuning", "scaling")
     labels = {name: getattr(arguments, name) for name in names}
-    with open_database(arguments.database) as db:
+    with open_database(named(arguments.database)) as db:
         page = report(db, datasets=arguments.dataset, **labels)
     print(page.save(arguments.out))

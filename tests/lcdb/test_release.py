@@ -119,3 +119,15 @@ def test_a_summary_of_few_digits_has_the_tables_of_the_whole(tmp_path):
         np.testing.assert_array_equal(short[name] < 0.05, whole[name] < 0.05)
     with pytest.raises(ArgumentError, match="bits are 3; expected 8 to 24"):
         list(summarize(lcdb.tutorial(), tmp_path, bits=3))
+
+
+@pytest.mark.parametrize("command", ["plot", "report"])
+def test_figures_and_reports_know_databases_that_ship_by_name(
+    command, tmp_path, monkeypatch, capsys
+):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    asked = ["--figure", "map"] if command == "plot" else ["--dataset", "iris"]
+    out = tmp_path / ("map.svg" if command == "plot" else "page.md")
+    assert main([command, "tutorial", *asked, "--out", str(out)]) == 0, capsys.readouterr().err
+    assert out.stat().st_size > 1000
