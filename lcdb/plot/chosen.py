@@ -51,6 +51,18 @@ class Choice:
         """Return the array of the one dataset."""
         return next(iter(self.curves().values())).dropna("n", how="all")
 
+    def cells(self) -> xr.DataArray | xr.Dataset:
+        """Return the array of the one dataset, or of its summary what it knows of the cells."""
+        if not self.header.is_summary:
+            return self.one()
+        labels = {
+            name: label if isinstance(label, str) else list(label)
+            for name, label in self.labels.items()
+            if label is not None
+        }
+        cells = self.db[self.header.key].sel(metric=self.metric, **labels)
+        return cells.dropna("n", how="all", subset=["mean"])
+
     @property
     def header(self) -> Header:
         """What is known of the one dataset."""

@@ -22,6 +22,7 @@ from lcdb.plot.figures import (
 from lcdb.plot.multiples import combinations
 from lcdb.plot.shares import non_gaussian_panels
 from lcdb.plot.style import caption, context, metric_label
+from lcdb.schema import METRICS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +31,7 @@ __all__ = ["FIGURES"]
 
 
 def _bands(choice: Choice, ax: Axes | None) -> Axes:
-    return quantile_curves(choice.one(), ax=ax, log=bool(choice.log))
+    return quantile_curves(choice.cells(), ax=ax, log=bool(choice.log))
 
 
 def _by_sampling_and_split(choice: Choice, ax: Axes | None) -> Axes:
@@ -99,7 +100,7 @@ def _lines(selections: Mapping[str, Mapping[Any, xr.DataArray]]) -> dict[str, An
 
 
 def _quantiles_and_mean(choice: Choice, ax: Axes | None) -> Axes:
-    return quantile_curves(choice.one(), (0.025, 0.975), ax=ax, log=bool(choice.log))
+    return quantile_curves(choice.cells(), (0.025, 0.975), ax=ax, log=bool(choice.log))
 
 
 def _map(choice: Choice, ax: Axes | None) -> Axes:
@@ -152,8 +153,8 @@ def _views(choice: Choice, ax: Axes | None) -> Axes:
 
 
 def _ranks(choice: Choice, ax: Axes | None) -> Axes:
-    curves = choice.one()
-    worst = 0.05 if curves.attrs["direction"] == "maximize" else 0.95
+    curves = choice.cells()
+    worst = 0.05 if METRICS[choice.metric].direction == "maximize" else 0.95
     ax = rank_map(analysis.rank_change(curves, worst), ax)
     caption(ax, context(curves), ax.get_title(loc="left"))
     return ax

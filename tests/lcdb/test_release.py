@@ -131,3 +131,22 @@ def test_figures_and_reports_know_databases_that_ship_by_name(
     out = tmp_path / ("map.svg" if command == "plot" else "page.md")
     assert main([command, "tutorial", *asked, "--out", str(out)]) == 0, capsys.readouterr().err
     assert out.stat().st_size > 1000
+
+
+@pytest.mark.parametrize("figure", ["1a", "3b", "ranks"])
+def test_figures_of_cells_are_drawn_from_summaries(figure, tmp_path):
+    """A summary of all sizes and its cube: lines through the same points."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    with lcdb.tutorial() as db:
+        list(summarize(db, tmp_path, sizes="all"))
+        whole = lcdb.plot.draw(db, figure, dataset="iris", learner=["LDC", "QDC"])
+    with lcdb.open(tmp_path) as db:
+        small = lcdb.plot.draw(db, figure, dataset="iris", learner=["LDC", "QDC"])
+    assert len(whole.lines) == len(small.lines)
+    for one, other in zip(whole.lines, small.lines, strict=True):
+        np.testing.assert_allclose(one.get_xydata(), other.get_xydata(), rtol=1e-6)
+    for one, other in zip(whole.collections, small.collections, strict=True):
+        if one.get_array() is not None:
+            np.testing.assert_array_equal(one.get_array(), other.get_array())
+    assert whole.get_title(loc="left") == small.get_title(loc="left")
+    plt.close("all")
