@@ -57,10 +57,10 @@ class Choice:
             return self.one()
         labels = {
             name: label if isinstance(label, str) else list(label)
-            for name, label in self.labels.items()
+            for name, label in {**self.labels, "metric": self.metric}.items()
             if label is not None
         }
-        cells = self.db[self.header.key].sel(metric=self.metric, **labels)
+        cells = self.db[self.header.key].sel(labels)
         return cells.dropna("n", how="all", subset=["mean"])
 
     @property

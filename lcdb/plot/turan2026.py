@@ -153,7 +153,7 @@ def _views(choice: Choice, ax: Axes | None) -> Axes:
 
 
 def _ranks(choice: Choice, ax: Axes | None) -> Axes:
-    curves = choice.cells()
+    curves: Any = choice.cells()
     worst = 0.05 if METRICS[choice.metric].direction == "maximize" else 0.95
     ax = rank_map(analysis.rank_change(curves, worst), ax)
     caption(ax, context(curves), ax.get_title(loc="left"))
