@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 DEMO ?= demo
+# Many tests wait for processes that they kill or stop: two workers a core keep the cores busy.
+WORKERS ?= 4
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 
@@ -50,10 +52,10 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 test: $(VENV)/.dev lint
-	$(PYTEST) -n 2
+	$(PYTEST) -n $(WORKERS)
 
 test-full: $(VENV)/.dev lint
-	LCDB_FULL=1 $(PYTEST) -n 2
+	LCDB_FULL=1 $(PYTEST) -n $(WORKERS)
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html --fail-on-warning --keep-going --quiet docs build/docs

@@ -198,6 +198,13 @@ def test_a_cube_of_scaled_features_is_built_by_itself_and_in_pieces(tmp_path, bu
         np.testing.assert_array_equal(
             db.curve(61, "NNC", **labels), whole.curve(61, "NNC", **labels)
         )
+    part = {"scalings": ["standard"], "tunings": ["tuned"]}
+    report = lcdb_builders.build(PLAN, root, workers=1, offline=True, **part)
+    assert report.computed
+    with lcdb.open(root) as db:
+        status = db.status().set_index(["learner", "tuning"])["status"]
+        assert set(status["NMC", "tuned"]) == {"complete"}
+        assert set(status["NMC", "default"]) == {"not_built"}
     report = lcdb_builders.build(PLAN, root, workers=1, offline=True, scalings=["standard"])
     one, other = (path / "cubes" / "61-standard.nc" for path in (root, built))
     assert report.computed and one.read_bytes() == other.read_bytes()
