@@ -10,8 +10,6 @@ within one driver, so a cube that lcdb holds open can still be opened by plain x
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,56 +19,17 @@ import xarray as xr
 from xarray.backends import AbstractDataStore, BackendArray, CachingFileManager
 from xarray.core import indexing
 
-from lcdb.errors import DamagedError, LCDBError, StaleError
+from lcdb.errors import StaleError
 from lcdb.foreign import refuse_foreign_storage
-from lcdb.regular import failing_disk
+from lcdb.hdf5 import DRIVER, attributes, damage
 from lcdb.slices import Slices
 
-__all__ = ["DRIVER", "HDF5Store", "attributes", "damage", "dims_of"]
+__all__ = ["HDF5Store", "dims_of"]
 
-#: Keyword arguments with which lcdb opens every HDF5 file that it reads.
-DRIVER: Mapping[str, Any] = {"driver": "stdio", "locking": False}
 # What reading values raises where bytes are not what was written: not IndexError, the user's own.
 _UNREADABLE = (OSError, RuntimeError, KeyError)
 # Digest of what a cube holds, and where: two cubes of one plan have the same layout.
 _PLAN = "plan_sha256"
-# Attributes by which netCDF-4 keeps its books.
-_HIDDEN = {"CLASS", "DIMENSION_LIST", "NAME", "REFERENCE_LIST"}
-
-
-@contextmanager
-def damage(path: Path, errors: tuple[type[Exception], ...] = (Exception,)) -> Iterator[None]:
-    """Turn what HDF5 and its readers raise on a damaged file into one of our errors.
-
-    Flipped bits in metadata come out as any error there is; values fail in fewer ways.
-    """
-    try:
-        yield
-    except (LCDBError, Warning):  # a warning that a user's filter made an error is no damage
-        raise
-    except errors as error:
-        if failing := failing_disk(path):
-            raise failing from error
-        what = " ".join(str(error).strip("'\"").split()) or type(error).__name__
-        msg = (
-            f"{path} cannot be read ({what}): it is damaged, or was never a cube; "
-            f"'lcdb verify' on its database says which parts"
-        )
-        raise DamagedError(msg) from error
-
-
-def attributes(holder: h5py.File | h5py.Dataset) -> dict[str, Any]:
-    """Return attributes as xarray has them: text as str, one-element arrays as scalars."""
-    found = {}
-    for name, value in holder.attrs.items():
-        if name in _HIDDEN or name.startswith(("_NC", "_Netcdf4", "_nc3")):
-            continue
-        if isinstance(value, bytes):
-            value = value.decode()
-        elif isinstance(value, np.ndarray) and value.shape == (1,):
-            value = value[0]
-        found[name] = value
-    return found
 
 
 class _Array(BackendArray):

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
-import xarray as xr
 
 from lcdb._version import __version__
-from lcdb.backend import DRIVER, HDF5Store, damage
 from lcdb.errors import (
     FormatVersionError,
     LabelError,
@@ -23,11 +21,17 @@ from lcdb.errors import (
     did_you_mean,
 )
 from lcdb.foreign import refuse_foreign_storage
+from lcdb.hdf5 import DRIVER, damage
 from lcdb.manifest import stamp_of
 from lcdb.naming import as_number, cube_key
 from lcdb.schema import CUBE_KIND, DIMS, FORMAT_VERSION, STATUSES, SUMMARY_KIND, UNIT_DIMS, validate
 from lcdb.slices import Slices
 from lcdb.trust import check_signature, examine
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from lcdb.backend import HDF5Store
 
 __all__ = ["Header", "cube_kind", "dask_chunks", "open_cube", "open_store", "read_header"]
 
@@ -204,6 +208,8 @@ def open_cube(
     check
         As `lcdb.open` takes it.
     """
+    import xarray as xr
+
     wanted = dask_chunks(chunks)
     with damage(path):
         store = open_store(path, check)
@@ -226,6 +232,8 @@ def open_store(path: Path, check: bool | None = None) -> HDF5Store:
     check
         As `lcdb.open` takes it.
     """
+    from lcdb.backend import HDF5Store
+
     while True:
         trust = examine([path], check)[path]
         store = HDF5Store(path)

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import xarray as xr
-
 from lcdb import display
 from lcdb.cubefile import Header, dask_chunks
 from lcdb.errors import (
@@ -36,6 +34,7 @@ from lcdb.trials import TrialHeader
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 __all__ = ["Database", "Key", "open"]
 
@@ -100,7 +99,7 @@ def open(
     return Database(path, chunks=chunks, check=check, cache=cache, storage_options=storage_options)
 
 
-class Database(Recomputes, Mapping[Key, xr.Dataset]):
+class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
     """The cubes of one directory, by dataset.
 
     ``db[61]``, ``db["61"]`` and ``db["iris"]`` are the same `xarray.Dataset`, read lazily;
@@ -421,6 +420,8 @@ class Database(Recomputes, Mapping[Key, xr.Dataset]):
         ...     sorted(tree.children)[-1], tree["61"]["accuracy"].dims[-1]
         ('61', 'repetition')
         """
+        import xarray as xr
+
         nodes = {str(key): self[key] for key in self}
         return xr.DataTree.from_dict(nodes, name=self.path.name)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 
 from lcdb.cubefile import Header
 from lcdb.errors import LabelError, did_you_mean
 from lcdb.schema import LEARNERS, METRICS, SAMPLINGS, SCALINGS, SPLITS, STATUSES, TUNINGS, UNIT_DIMS
-from lcdb.scores import exact_scores
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = [
     "Labels",
@@ -142,6 +144,10 @@ def take(
     In float64, accuracy as the share that its count is. The coordinates are `fraction`, `status`,
     `dataset` and `scaling`.
     """
+    import xarray as xr
+
+    from lcdb.scores import exact_scores
+
     array = exact_scores(dataset, metric).isel(index)
     codes = xr.DataArray(header.status, dims=UNIT_DIMS).isel(index)
     fraction = header.sizes / header.largest_size
@@ -163,5 +169,7 @@ def take_several(
     metrics: Sequence[str],
 ) -> xr.Dataset:
     """Return the same part of several metrics: as `take` has each of them."""
+    import xarray as xr
+
     parts = {metric: take(dataset, header, index, metric) for metric in metrics}
     return xr.Dataset(parts, attrs={"dataset_name": header.name})

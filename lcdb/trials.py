@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
-import xarray as xr
 
 from lcdb._version import __version__
-from lcdb.backend import DRIVER, attributes, damage
 from lcdb.cubefile import open_store
 from lcdb.errors import FormatVersionError, SchemaError
 from lcdb.foreign import refuse_foreign_storage
+from lcdb.hdf5 import DRIVER, attributes, damage
 from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, STATUSES
 from lcdb.schema.experiments import TRIAL
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["TrialHeader", "open_trials", "read_trial_header"]
 
@@ -110,6 +112,8 @@ def open_trials(path: Path, chunks: Any = None, check: bool | None = None) -> xr
     check
         As `lcdb.open` takes it.
     """
+    import xarray as xr
+
     with damage(path):
         store = open_store(path, check)
         _check_version(path, int(store.get_attrs()["format_version"]))

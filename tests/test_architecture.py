@@ -85,7 +85,7 @@ def third_party(names: set[str]) -> set[str]:
 
 def test_the_walk_sees_imports_where_they_are():
     assert "lcdb.database" in MODULES and "lcdb_builders.kernels.core.rng" in MODULES
-    assert {"xarray", "lcdb.cubefile"} <= imports("lcdb.database", deep=False)
+    assert {"xarray", "numpy"} <= imports("lcdb.scores", deep=False)
     assert "pandas" not in imports("lcdb.reasons", deep=False)
     assert "pandas" in imports("lcdb.reasons")
     assert "lcdb.database" not in imports("lcdb")  # there for type checkers alone
@@ -231,6 +231,12 @@ def loaded(statement: str) -> set[str]:
 def test_importing_lcdb_loads_nothing_heavy():
     more = {"numpy", "xarray", "pandas", "numba", "scipy", "h5py", "h5netcdf", "jsonschema", "rich"}
     assert not loaded("import lcdb") & (HEAVY | more)
+
+
+def test_opening_a_database_loads_neither_xarray_nor_pandas_before_it_is_asked_for_arrays():
+    found = loaded("import lcdb; db = lcdb.reference(); list(db); db.headers[61].counts; repr(db)")
+    assert "h5py" in found
+    assert not found & (HEAVY | {"xarray", "pandas", "numba", "scipy", "jsonschema"})
 
 
 def test_opening_a_database_loads_what_it_needs():
