@@ -17,9 +17,9 @@ from lcdb.atomic import replace_file
 from lcdb.errors import ArgumentError, DamagedError
 from lcdb.regular import read_regular
 
-__all__ = ["Release", "read_release", "write_release"]
+__all__ = ["RELEASE_NAME", "Release", "read_release", "write_release"]
 
-_NAME = "release.json"
+RELEASE_NAME = "release.json"
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ def write_release(folder: Path, version: str, title: str, files: Iterable[Path])
             msg = f"{name} is {text!r}; expected text in one line"
             raise ArgumentError(msg)
     digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files)}
-    found = Release(title, version, __version__, digests)
-    text = json.dumps(asdict(found), indent=1, sort_keys=True, ensure_ascii=False)
-    replace_file(folder / _NAME, f"{text}\n".encode())
-    return found
+    release = Release(title, version, __version__, digests)
+    text = json.dumps(asdict(release), indent=1, sort_keys=True, ensure_ascii=False)
+    replace_file(folder / RELEASE_NAME, f"{text}\n".encode())
+    return release
 
 
 def read_release(folder: Path | str) -> Release | None:
@@ -81,7 +81,7 @@ def read_release(folder: Path | str) -> Release | None:
     DamagedError
         The file that says so is not what was written.
     """
-    path = Path(folder) / _NAME
+    path = Path(folder) / RELEASE_NAME
     if not path.is_file():
         return None
     try:

@@ -16,6 +16,7 @@ from lcdb.database import Database
 from lcdb.errors import ArgumentError, DamagedError, NotFoundError, StaleError
 from lcdb.manifest import read_records
 from lcdb.regular import open_regular, read_regular
+from lcdb.release import RELEASE_NAME, Release, read_release
 from lcdb.remote.format import CUBE_INDEX, FOLDER_INDEX, INDEX_NAME, decode
 from lcdb.schema import UNIT_DIMS
 from lcdb.text import visible
@@ -25,6 +26,7 @@ __all__ = ["Contents", "Cube", "File", "describe_files", "read_contents"]
 # Not the snapshots, which hold other people's data, nor what a build has not packed yet.
 _PATTERNS = (
     INDEX_NAME,
+    RELEASE_NAME,
     "cubes/*.nc",
     "cubes/*.json",
     "manifest/*.json",
@@ -82,6 +84,7 @@ class Contents:
     last_written: datetime
     dated_by: str
     is_indexed: bool
+    release: Release | None = None
 
     def labels(self, dim: str) -> list[str]:
         """Return the labels of a dim that any cube has, in order of first appearance."""
@@ -160,6 +163,7 @@ def read_contents(folder: str | os.PathLike[str]) -> Contents:
         last_written=times[-1],
         dated_by=dated_by,
         is_indexed=_is_indexed(place, files),
+        release=read_release(place),
     )
 
 

@@ -109,7 +109,7 @@ def read_metadata(path: str | os.PathLike[str] | None, contents: Contents) -> Me
         defaults[name] = f"{default!r} ({why})" if why else repr(default)
         return default
 
-    title = value("title", _title(contents), "from the cubes' datasets")
+    title = value("title", *_title(contents))
     license_ = _matching(_SPDX, value("license", LICENSE, "an SPDX id"), "license", LICENSE)
     creators = _creators(given, defaults)
     return Metadata(
@@ -117,7 +117,7 @@ def read_metadata(path: str | os.PathLike[str] | None, contents: Contents) -> Me
         description=value("description", _description(contents), "from the cubes"),
         creators=creators,
         publisher=value("publisher", creators[0].name, "the first creator"),
-        version=_matching(_SEMANTIC, value("version", VERSION, ""), "version", "1.0.0"),
+        version=_matching(_SEMANTIC, value("version", *_version(contents)), "version", "1.0.0"),
         date=_date(given, contents, defaults),
         license=license_,
         license_url=_license_url(given, license_),
@@ -162,12 +162,22 @@ def _matching(pattern: re.Pattern[str], text: str, name: str, example: str) -> s
     return text
 
 
-def _title(contents: Contents) -> str:
+def _version(contents: Contents) -> tuple[str, str]:
+    """Return the release's version, filled up to three numbers, and where it is from."""
+    version = contents.release.version if contents.release else ""
+    full = version + ".0" * (2 - version.count("."))
+    return (full, "of the release") if _SEMANTIC.fullmatch(full) else (VERSION, "")
+
+
+def _title(contents: Contents) -> tuple[str, str]:
+    """Return the release's title, or one made of datasets, and where it is from."""
+    if contents.release:
+        return one_line(contents.release.title), "of the release"
     # Cubes of scaled features are of the same dataset.
     datasets = {cube.sha256: shortened(cube.name, 40) for cube in contents.cubes}
     names = list(datasets.values()) or list(contents.experiments)
     which = ", ".join(names) if len(names) <= 3 else f"{len(names)} datasets"
-    return f"Learning curves as distributions: {which}"
+    return f"Learning curves as distributions: {which}", "from the cubes' datasets"
 
 
 def _description(contents: Contents) -> str:

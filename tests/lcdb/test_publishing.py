@@ -451,3 +451,19 @@ def test_where_nothing_can_be_written(tutorial, copy, tmp_path):
     (copy / "manifest" / "a\nb.json").write_text("{}")
     with pytest.raises(ArgumentError, match="no control characters"):
         publish(copy, URL, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"), [("1.0", "1.0.0"), ("2.1.3", "2.1.3"), ("spring", "1.0.0")]
+)
+def test_a_release_is_published_under_its_title_and_version(tutorial, tmp_path, version, expected):
+    root = tmp_path / "release"
+    options = ["--sizes", "3", "--dataset", "61", "--release", version, "--title", "Two <b>"]
+    assert main(["summarize", str(tutorial), "--out", str(root), *options]) == 0
+    made = publish(root, URL, tmp_path / "out")
+    described = read(tmp_path / "out", "datacite.json")
+    assert described["titles"] == [{"title": "Two <b>"}] and described["version"] == expected
+    assert made.defaults["title"] == "'Two <b>' (of the release)"
+    sums = (tmp_path / "out" / "SHA256SUMS").read_text().splitlines()
+    digest = hashlib.sha256((root / "release.json").read_bytes()).hexdigest()
+    assert f"{digest}  release.json" in sums
