@@ -27,6 +27,7 @@ from lcdb.stats.dominance import (
 from lcdb.stats.early import Chosen, halve, stop_early
 from lcdb.stats.intervals import band_width, quantile_interval, quantile_ranks
 from lcdb.stats.lattice import LARGEST_STEP, grouped_normal_test, ragged_lattice_test
+from lcdb.stats.max_t import largest_in_resamples
 from lcdb.stats.multiplicity import benjamini_hochberg, holm, lilliefors
 from lcdb.stats.paired import (
     PairedMean,
@@ -126,6 +127,7 @@ __all__ = [
     "inverse_cdf",
     "inverse_cdf_band",
     "is_constant",
+    "largest_in_resamples",
     "last_change",
     "lattice_non_gaussian",
     "lattice_test",

@@ -2,7 +2,8 @@
 
 All tests are one-sided paired t-tests over repetitions. Whatever two or three sizes they compare,
 they need the means and the covariance of the means alone, so the 187,460 triples of 105 sizes cost
-as many divisions, and not as many passes over the repetitions.
+as many divisions, and not as many passes over the repetitions. P-values are corrected for all tests
+of a curve by Bonferroni, or by the largest t in resamples (`lcdb.stats.max_t`).
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from scipy.stats import norm
 from scipy.stats import t as student
 
-__all__ = ["Pair", "Shape", "Triple", "shape_of", "thinned"]
+from lcdb.stats.contrasts import bump_error, right_share, rise_error
+from lcdb.stats.max_t import largest_in_resamples
 
-#: A variance of a difference below this share of its parts, or of the squared mean, is rounding.
-_ROUNDING = 1e-12
-_ROUNDING_OF_MEANS = 2.0**-84
+__all__ = ["Pair", "Shape", "Triple", "shape_of", "thinned"]
 
 
 class Pair(NamedTuple):
@@ -43,7 +44,7 @@ class Triple(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The most significant violations of one curve; every p-value is multiplied by its tests."""
+    """The most significant violations of one curve; p-values are corrected for all tests."""
 
     rise: Pair
     dip: Pair
@@ -53,18 +54,14 @@ class Shape(NamedTuple):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _t(difference, variance, scale, mean):
+def _t(difference, error):
     """Return t of a difference with the right sign; 0 where it has no spread."""
-    least = max(_ROUNDING * scale, _ROUNDING_OF_MEANS * mean * mean)
-    if difference <= 0.0 or not variance > least:
-        return 0.0
-    return difference / np.sqrt(variance)
+    return difference / error if difference > 0.0 and error > 0.0 else 0.0
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _rise(mean, c, i, j):
-    parts = c[i, i] + c[j, j]
-    return _t(mean[j] - mean[i], parts - 2.0 * c[i, j], parts, mean[j])
+    return _t(mean[j] - mean[i], rise_error(mean, c, i, j))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -83,12 +80,9 @@ def _largest_rise(mean, c, last_only):
 @njit(nogil=True, cache=True, error_model="numpy")
 def _bump(mean, c, n, h, i, j):
     """Return by how much the middle mean is above the chord, and its t."""
-    right = (n[i] - n[h]) / (n[j] - n[h])
-    left = 1.0 - right
-    above = mean[i] - left * mean[h] - right * mean[j]
-    parts = c[i, i] + left * left * c[h, h] + right * right * c[j, j]
-    crossed = left * c[h, i] + right * c[i, j] - left * right * c[h, j]
-    return above, _t(above, parts - 2.0 * crossed, parts, mean[i])
+    right = right_share(n, h, i, j)
+    above = mean[i] - (1.0 - right) * mean[h] - right * mean[j]
+    return above, _t(above, bump_error(mean, c, h, i, j, right))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -140,7 +134,9 @@ def _nearest(sizes: np.ndarray, aims: int) -> np.ndarray:
     return np.unique(np.where(nearer, above - 1, above))
 
 
-def shape_of(losses: np.ndarray, sizes: np.ndarray) -> Shape | None:
+def shape_of(
+    losses: np.ndarray, sizes: np.ndarray, resamples: int = 0, seed: int = 0
+) -> Shape | None:
     """Return the violations of one curve; None where it has fewer than 2 sizes or repetitions.
 
     Parameters
@@ -150,6 +146,9 @@ def shape_of(losses: np.ndarray, sizes: np.ndarray) -> Shape | None:
         lack one of the others.
     sizes
         Ascending training sizes. Places in the result are indices of them.
+    resamples, seed
+        P-values are those of the largest t in so many resamples of the repetitions, which knows how
+        the tests hang together; multiplied by the number of tests where 0.
 
     Examples
     --------
@@ -164,33 +163,62 @@ def shape_of(losses: np.ndarray, sizes: np.ndarray) -> Shape | None:
     kept = np.flatnonzero(~np.isnan(losses).all(axis=-1))
     x = losses[kept]
     x = x[:, ~np.isnan(x).any(axis=0)]
-    n, repetitions = x.shape
-    if n < 2 or repetitions < 2:
+    if len(x) < 2 or x.shape[1] < 2:
         return None
-    mean = x.mean(axis=-1)
-    c = np.atleast_2d(np.cov(x)) / repetitions
+    tests = _Tests(x, sizes[kept], resamples, seed)
 
-    def p_of(t: float, tests: int) -> float:
-        return min(1.0, tests * float(student.sf(t, repetitions - 1))) if t > 0 else 1.0
-
-    def pair(last_only: bool, tests: int) -> Pair:
-        i, j, t = _largest_rise(mean, c, last_only)
+    def pair(kind: str) -> Pair:
+        i, j, t = _largest_rise(tests.mean, tests.c, kind == "dip")
         if i < 0:
             return Pair(-1, -1, 0.0, 1.0)
-        return Pair(int(kept[i]), int(kept[j]), float(mean[j] - mean[i]), p_of(t, tests))
-
-    triples = n * (n - 1) * (n - 2) // 6
+        size = float(tests.mean[j] - tests.mean[i])
+        return Pair(int(kept[i]), int(kept[j]), size, tests.p_of(t, kind))
 
     def triple(places: np.ndarray) -> Triple:
         if places[0] < 0:
             return Triple(-1, -1, -1, 0.0, 1.0)
-        h, i, j = places
-        above, t = _bump(mean, c, sizes[kept], h, i, j)
-        rise, fall = _rise(mean, c, h, i), _rise(mean, c, j, i)
-        ps = [p_of(value, triples) for value in (t, rise, fall)]
         left, middle, right = (int(k) for k in kept[places])
-        return Triple(left, middle, right, float(above), *ps)
+        return Triple(left, middle, right, *tests.of_triple(*places))
 
-    by_t, by_size = _largest_bumps(mean, c, sizes[kept])
-    rises = pair(False, n * (n - 1) // 2), pair(True, n - 1)
-    return Shape(*rises, triple(by_t), triple(by_size), repetitions)
+    by_t, by_size = _largest_bumps(tests.mean, tests.c, tests.n)
+    return Shape(pair("rise"), pair("dip"), triple(by_t), triple(by_size), x.shape[1])
+
+
+class _Tests:
+    """The moments of one curve without gaps, and p-values corrected for all tests of a kind."""
+
+    def __init__(self, x: np.ndarray, n: np.ndarray, resamples: int, seed: int) -> None:
+        self.x, self.n = x, n
+        self.mean = x.mean(axis=-1)
+        self.c = np.atleast_2d(np.cov(x)) / x.shape[1]
+        self.resamples, self.seed = resamples, seed
+        size = len(n)
+        pairs, triples = size * (size - 1) // 2, size * (size - 1) * (size - 2) // 6
+        self.counts = {"rise": pairs, "fall": pairs, "dip": size - 1, "bump": triples}
+        self._largest: dict[str, np.ndarray] = {}
+
+    def p_of(self, t: float, kind: str, count: int = 0) -> float:
+        """Return the p-value of a t after correction for all tests of its kind, or for so many."""
+        if not t > 0:
+            return 1.0
+        tail = float(student.sf(t, self.x.shape[1] - 1))
+        bound = min(1.0, (count or self.counts[kind]) * tail)
+        # Bonferroni's is never too small: below what resamples can tell, it is taken.
+        if bound * (self.resamples + 1) <= 1.0 or not self.resamples:
+            return bound
+        z = float(norm.isf(tail))  # the standard errors of resamples are not estimated anew
+        if kind not in self._largest:
+            self._largest[kind] = largest_in_resamples(
+                self.x, self.c, self.n, kind, z, self.resamples, self.seed
+            )
+        largest = self._largest[kind]
+        return min(bound, (1.0 + float((largest >= z).sum())) / (1.0 + len(largest)))
+
+    def of_triple(self, h: int, i: int, j: int) -> tuple[float, float, float, float]:
+        """Return the height of a bump, and the p-values of height, rise and fall."""
+        above, t = _bump(self.mean, self.c, self.n, h, i, j)
+        rise, fall = _rise(self.mean, self.c, h, i), _rise(self.mean, self.c, j, i)
+        # Bonferroni's definition of a peak counts all triples for each of the three.
+        count = 0 if self.resamples else self.counts["bump"]
+        ps = self.p_of(t, "bump"), self.p_of(rise, "rise", count), self.p_of(fall, "fall", count)
+        return float(above), *ps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from counts import counts
+from counts import FULL, counts
 from oracles import comparing as oracle
 from scipy.stats import t as student
 
@@ -32,7 +32,7 @@ def random_curve(rng):
 def test_shapes_are_those_of_a_triple_loop():
     rng = np.random.default_rng(6)
     kinds = set()
-    for _ in range(counts(60, 200)):
+    for _ in range(counts(30, 200)):
         losses, n = random_curve(rng)
         found = stats.shape_of(losses, n)
         rows = [list(map(float, row)) for row in losses]
@@ -57,10 +57,70 @@ def test_shapes_are_those_of_a_triple_loop():
     assert len(kinds) >= 3
 
 
+def test_the_largest_t_is_that_of_a_plain_bootstrap():
+    """Rises, dips and bumps, and the three of the peak."""
+    rng = np.random.default_rng(8)
+    apart = 0
+    for seed in range(counts(12, 200)):
+        losses, n = random_curve(rng)
+        resamples = 40
+        drawn = stats.bootstrap_counts(losses.shape[1], resamples, seed).T.tolist()
+        found = stats.shape_of(losses, n, resamples, seed)
+        plain = stats.shape_of(losses, n)
+        rows = [list(map(float, row)) for row in losses]
+        every = {
+            "rise": oracle.every_rise(rows),
+            "fall": oracle.every_rise([[-v for v in row] for row in rows]),
+            "dip": oracle.every_dip(rows),
+            "bump": oracle.every_bump(rows, list(map(float, n))),
+        }
+
+        def p_of(kind, values, every=every, drawn=drawn):
+            return oracle.max_t_p(every[kind], [float(v) for v in values], drawn)
+
+        def between(i, j, losses=losses):
+            return losses[j] - losses[i]
+
+        for kind, pair in (("rise", found.rise), ("dip", found.dip)):
+            expected = 1.0 if pair.early < 0 else p_of(kind, between(pair.early, pair.late))
+            np.testing.assert_allclose(pair.p, expected, rtol=1e-9)
+        for triple in (found.bump, found.peak):
+            if triple.left < 0:
+                continue
+            h, i, j = triple[:3]
+            right = (n[i] - n[h]) / (n[j] - n[h])
+            above = losses[i] - (1 - right) * losses[h] - right * losses[j]
+            expected = (
+                p_of("bump", above), p_of("rise", between(h, i)), p_of("fall", between(j, i))
+            )  # fmt: skip
+            ours = (triple.p, triple.rise_p, triple.fall_p)
+            np.testing.assert_allclose(ours, expected, rtol=1e-9)
+        assert found.rise[:3] == plain.rise[:3] and found.peak[:4] == plain.peak[:4]
+        assert found.rise.p <= plain.rise.p and found.bump.p <= plain.bump.p
+        apart += found.bump.p < plain.bump.p
+    assert apart >= 4
+
+
+def test_resampling_stops_when_it_is_enough_and_where_it_says_nothing(monkeypatch):
+    rng = np.random.default_rng(9)
+    losses, n = rng.standard_normal((6, 30)), np.arange(1, 7)
+    x, c = losses, np.cov(losses) / 30
+    every = stats.largest_in_resamples(x, c, n.astype(float), "bump", 99.0, 1000, 3)
+    some = stats.largest_in_resamples(x, c, n.astype(float), "bump", 1.0, 1000, 3)
+    assert len(every) == 1000 and len(some) == 256
+    np.testing.assert_array_equal(some, every[:256])
+    clear = losses + 50 * (n == 3)[:, None]
+    found = stats.shape_of(clear, n, 1000)
+    monkeypatch.setattr("lcdb.stats.max_t.bootstrap_counts", None)  # not asked
+    rises = stats.shape_of(clear[:3], n[:3], 1000)
+    assert rises.rise.p == stats.shape_of(clear[:3], n[:3]).rise.p < 1e-9 and found.rise.p < 1e-9
+
+
 def test_a_curve_without_spread_misbehaves_nowhere():
     flat = np.repeat([[0.5], [0.4], [0.6]], 20, axis=1)  # rises, and never varies: p is 1
     found = stats.shape_of(flat, np.array([1, 2, 3]))
     assert found.rise.p == found.dip.p == found.bump.p == found.peak.p == 1
+    assert stats.shape_of(flat, np.array([1, 2, 3]), 50) == found
     assert stats.shape_of(flat[:1], np.array([1])) is None
     assert stats.shape_of(flat[:, :1], np.array([1, 2, 3])) is None
 
@@ -96,23 +156,42 @@ def noisy(mean, rng, repetitions=25):
     return mean[:, None] + 0.03 * (rng.standard_normal((len(mean), repetitions)) + shared)
 
 
-def test_false_alarms_on_well_behaved_curves():
+@pytest.mark.parametrize("resamples", [0, counts(200, 1000)])
+def test_false_alarms_on_well_behaved_curves(resamples):
     """Monotone convex curves; a straight line is the hardest of them for convexity."""
     rng = np.random.default_rng(30)
     n = np.unique(np.geomspace(2, 300, 20).astype(int))
     alarms = np.zeros(4)
-    simulations = counts(500, 10_000)
+    simulations = counts(300, 10_000)
     for i in range(simulations):
         mean = 0.2 + 0.3 * n ** -rng.uniform(0.1, 2.0) if i % 2 else 0.3 - 1e-4 * n
-        found = stats.shape_of(noisy(mean, rng), n)
+        found = stats.shape_of(noisy(mean, rng), n, resamples)
         three = max(found.peak.p, found.peak.rise_p, found.peak.fall_p)
         alarms += np.array([found.rise.p, found.dip.p, found.bump.p, three]) <= 0.05
     rates = 100 * alarms / simulations
-    print("false alarms (%)", rates)
+    print(resamples, "false alarms (%)", rates)
     assert (rates <= 5).all()
 
 
-def test_planted_dips_are_found():
+def test_the_largest_t_has_its_level_where_means_are_equal():
+    """No rise, dip or bump is there: the hardest case of each. Bonferroni's alarms are fewer."""
+    rng = np.random.default_rng(32)
+    n = np.unique(np.geomspace(2, 300, 20).astype(int))
+    alarms = np.zeros((2, 3))
+    simulations = counts(200, 10_000)
+    for _ in range(simulations):
+        losses = noisy(np.zeros(len(n)), rng, 100)
+        for way, resamples in enumerate((counts(200, 1000), 0)):
+            found = stats.shape_of(losses, n, resamples)
+            alarms[way] += np.array([found.rise.p, found.dip.p, found.bump.p]) <= 0.05
+    rates = 100 * alarms / simulations
+    print("max-t (%)", rates[0], "Bonferroni (%)", rates[1])
+    assert (abs(rates[0] - 5) <= (1.0 if FULL else 4.5)).all()
+    assert (rates[1] <= rates[0]).all() and rates[1, 2] < 2.5
+
+
+@pytest.mark.parametrize("resamples", [0, counts(200, 1000)])
+def test_planted_dips_are_found(resamples):
     """A dip of the corrected critical value and 2 standard errors of the paired difference."""
     rng = np.random.default_rng(31)
     n = np.unique(np.geomspace(2, 300, 20).astype(int))
@@ -121,9 +200,11 @@ def test_planted_dips_are_found():
     size = error * (student.isf(0.05 / tests, 24) + 2)
     mean = 0.2 + 0.3 / n
     mean[-1] = mean[-2] + size
-    simulations = counts(300, 10_000)
-    hits = [stats.shape_of(noisy(mean, rng), n).rise.p <= 0.05 for _ in range(simulations)]
-    print("found (%)", 100 * np.mean(hits))
+    simulations = counts(150, 10_000)
+    hits = [
+        stats.shape_of(noisy(mean, rng), n, resamples).rise.p <= 0.05 for _ in range(simulations)
+    ]
+    print(resamples, "found (%)", 100 * np.mean(hits))
     assert np.mean(hits) >= 0.95
 
 
@@ -151,6 +232,21 @@ def test_shapes_of_accuracies_and_their_places(curves):
     turned = analysis.shape(1 - curves, at_most=30, direction="minimize")
     np.testing.assert_allclose(turned["rise"], found["rise"], atol=1e-12)
     assert found.attrs["alpha"] == 0.01 and found["rise"].attrs["long_name"]
+
+
+def test_the_largest_t_is_less_strict_than_holm(curves):
+    holm = analysis.shape(curves, at_most=30)
+    options = {"correction": "max-t", "resamples": 300}
+    found = analysis.shape(curves, at_most=30, seed=2, **options)
+    assert (found["rise_p"] <= holm["rise_p"]).all() and (found["bump_p"] <= holm["bump_p"]).all()
+    assert (found["bump_p"] < holm["bump_p"]).any() and found.attrs["correction"] == "max-t"
+    xr.testing.assert_equal(found["bump"], holm["bump"])
+    other = analysis.shape(curves, at_most=30, seed=3, **options)
+    assert (other["bump_p"] != found["bump_p"]).any()
+    with pytest.raises(ArgumentError, match=r"no correction 'max_t'\. Did you mean 'max-t'"):
+        analysis.shape(curves, correction="max_t")
+    with pytest.raises(ArgumentError, match="resamples is 0"):
+        analysis.shape(curves, correction="max-t", resamples=0)
 
 
 def test_flat_is_a_share_of_a_reference(curves):

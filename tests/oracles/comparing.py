@@ -109,6 +109,54 @@ def bumps(curve, n):
     return result
 
 
+def every_rise(curve):
+    size = len(curve)
+    return [
+        [y - x for x, y in zip(curve[i], curve[j])]  # noqa: B905
+        for i in range(size)
+        for j in range(i + 1, size)
+    ]
+
+
+def every_dip(curve):
+    return [[y - x for x, y in zip(row, curve[-1])] for row in curve[:-1]]  # noqa: B905
+
+
+def every_bump(curve, n):
+    size, result = len(curve), []
+    for h in range(size):
+        for i in range(h + 1, size):
+            for j in range(i + 1, size):
+                right = (n[i] - n[h]) / (n[j] - n[h])
+                rows = zip(curve[h], curve[i], curve[j])  # noqa: B905
+                result.append([y - (1 - right) * x - right * z for x, y, z in rows])
+    return result
+
+
+def max_t_p(contrasts, values, counts):
+    """The p-value of the mean of `values` against the largest of all contrasts in each resample.
+
+    At most Bonferroni's.
+    """
+    repetitions = len(values)
+    t = t_of(values)
+    if t is None:
+        return 1.0
+    tail = float(student.sf(t, repetitions - 1))
+    exceeding = 0
+    for drawn in counts:
+        largest = 0.0
+        for row in contrasts:
+            if max(row) - min(row) < 1e-12:
+                continue
+            mean, variance = mean_and_variance(row)
+            error = math.sqrt(variance * (repetitions - 1) / repetitions / repetitions)
+            moved = math.fsum(c * (v - mean) for c, v in zip(drawn, row)) / repetitions  # noqa: B905
+            largest = max(largest, moved / error)
+        exceeding += largest >= norm.isf(tail)
+    return min(1.0, len(contrasts) * tail, (1 + exceeding) / (1 + len(counts)))
+
+
 def band(differences, counts, confidence):
     """Max-t over resamples given by their counts: (centre, half width) at each size."""
     repetitions = len(differences[0])
