@@ -24,7 +24,16 @@ from lcdb.foreign import refuse_foreign_storage
 from lcdb.hdf5 import DRIVER, damage
 from lcdb.manifest import stamp_of
 from lcdb.naming import as_number, cube_key
-from lcdb.schema import CUBE_KIND, DIMS, FORMAT_VERSION, STATUSES, SUMMARY_KIND, UNIT_DIMS, validate
+from lcdb.schema import (
+    CUBE_KIND,
+    DIMS,
+    FORMAT_VERSION,
+    LIFETIMES_KIND,
+    STATUSES,
+    SUMMARY_KIND,
+    UNIT_DIMS,
+    validate,
+)
 from lcdb.slices import Slices
 from lcdb.trust import check_signature, examine
 
@@ -241,7 +250,7 @@ def open_store(path: Path, check: bool | None = None) -> HDF5Store:
             break
         store.close()
     store.vouched = trust.record is not None
-    if check and store.get_attrs().get("cube_kind") != SUMMARY_KIND:
+    if check and store.get_attrs().get("cube_kind") not in (SUMMARY_KIND, LIFETIMES_KIND):
         store.slices = Slices.of(path, trust.stamp, store.file, trust.record)
     return store
 

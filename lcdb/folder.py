@@ -11,7 +11,7 @@ from lcdb.errors import NotFoundError
 from lcdb.naming import check_names
 from lcdb.reasons import Reasons, read_reasons
 from lcdb.regular import check_regular
-from lcdb.schema import CUBE_KIND, EXPERIMENTS
+from lcdb.schema import CUBE_KIND, EXPERIMENTS, LIFETIMES_KIND
 from lcdb.trials import TrialHeader, open_trials, read_trial_header
 from lcdb.trust import examine
 
@@ -26,16 +26,30 @@ def cube_files(path: Path, check: bool | None) -> tuple[list[Path], dict[str, Pa
 
     A summary stands for a cube that is not there.
     """
+    curves, experiments = _cubes(path, check)
+    if path.is_dir() and "pendulum" not in experiments and (path / _LIFETIMES).is_file():
+        experiments["pendulum"] = path / _LIFETIMES
+    return curves, experiments
+
+
+#: Where the summary of the pendulum's cube is.
+_LIFETIMES = Path("lifetimes", "pendulum.nc")
+
+
+def _cubes(path: Path, check: bool | None) -> tuple[list[Path], dict[str, Path]]:
     if not path.is_dir():
         check_regular(path, "a database directory or a cube")
         examine([path], check)
         kind = cube_kind(path)
+        kind = "pendulum" if kind == LIFETIMES_KIND else kind
         return ([], {kind: path}) if kind in EXPERIMENTS else ([path], {})
     folder = path / "cubes"
     summaries = _files(path / "summaries")
     examine(summaries, check)
     if not folder.is_dir() and summaries:
         return summaries, {}
+    if not folder.is_dir() and (path / _LIFETIMES).is_file():
+        return [], {}
     if not folder.is_dir():
         if (path / "blocks").is_dir() or (path / "snapshots").is_dir():
             msg = f"{path} holds no cube yet: its build has not ended; 'lcdb build' goes on with it"

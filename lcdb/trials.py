@@ -11,10 +11,10 @@ import numpy as np
 
 from lcdb._version import __version__
 from lcdb.cubefile import open_store
-from lcdb.errors import FormatVersionError, SchemaError
+from lcdb.errors import FormatVersionError, SchemaError, SummaryError
 from lcdb.foreign import refuse_foreign_storage
 from lcdb.hdf5 import DRIVER, attributes, damage
-from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, STATUSES
+from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, LIFETIMES_KIND, STATUSES
 from lcdb.schema.experiments import TRIAL
 
 if TYPE_CHECKING:
@@ -39,6 +39,22 @@ class TrialHeader:
     status: np.ndarray = field(repr=False)
     format_version: int = FORMAT_VERSION
     bytes: int = 0
+    is_summary: bool = False
+
+    def need_episodes(self) -> None:
+        """Raise if this is a summary: what is asked for takes the returns of episodes.
+
+        Raises
+        ------
+        SummaryError
+            The message says which file that is.
+        """
+        if self.is_summary:
+            msg = (
+                f"{self.experiment} is here as a summary ({self.path}), which has no episodes; "
+                "this takes its full cube: lcdb.open the database that has it"
+            )
+            raise SummaryError(msg)
 
     def as_json(self) -> dict[str, Any]:
         """Return the header as a JSON-able dict."""
@@ -60,7 +76,9 @@ class TrialHeader:
         complete = int((self.status == STATUSES.index("complete")).sum())
         parts = f"{complete} of {int((self.wanted > 0).sum())} parts asked for are complete"
         whole = f"the paper has {_PARTS_OF_PAPER[self.experiment]}"
-        return f"{self.experiment}: {counts}, up to {self.trials} trials; {parts}, {whole}"
+        summary = " (summary, without episodes)" if self.is_summary else ""
+        trials = f"up to {self.trials} trials{summary}"
+        return f"{self.experiment}: {counts}, {trials}; {parts}, {whole}"
 
 
 def read_trial_header(path: Path) -> TrialHeader:
@@ -74,20 +92,23 @@ def read_trial_header(path: Path) -> TrialHeader:
     with damage(path), h5py.File(path, "r", **DRIVER) as file:
         refuse_foreign_storage(path, file)
         known = attributes(file)
-        if known["cube_kind"] not in EXPERIMENTS:
-            msg = f"{path} is no cube of an experiment: cube_kind is {known['cube_kind']!r}"
+        is_summary = known["cube_kind"] == LIFETIMES_KIND
+        experiment = "pendulum" if is_summary else known["cube_kind"]
+        if experiment not in EXPERIMENTS:
+            msg = f"{path} is no cube of an experiment: cube_kind is {experiment!r}"
             raise SchemaError(msg)
         _check_version(path, int(known["format_version"]))
-        dims = EXPERIMENTS[known["cube_kind"]].dims
+        dims = EXPERIMENTS[experiment].dims
         return TrialHeader(
             path=path,
-            experiment=known["cube_kind"],
+            experiment=experiment,
             labels={dim: tuple(file[dim].asstr()[...].tolist()) for dim in dims},
             trials=len(file[TRIAL]),
             wanted=file["trials"][...],
             status=file["status"][...],
             format_version=int(known["format_version"]),
             bytes=file.id.get_filesize(),
+            is_summary=is_summary,
         )
 
 

@@ -25,7 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--dataset", action="append", metavar="ID",
-        help="an id or name, or a cube's as 61-standard, may be repeated; all cubes unless given",
+        help="an id or name, a cube's as 61-standard, or pendulum; may be repeated; all unless "
+        "given",
     )  # fmt: skip
     parser.add_argument(
         "--bits", type=int, metavar="N",

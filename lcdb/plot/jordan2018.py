@@ -14,6 +14,7 @@ from lcdb.errors import LabelError, NotBuiltError, did_you_mean
 from lcdb.plot.figures import inverse_cdf
 from lcdb.plot.lifetimes import learning_curves, lifetime_returns
 from lcdb.plot.style import caption, colour_of, need_matplotlib
+from lcdb.summaries.lifetimes import window_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,9 +102,12 @@ def _reruns(cube: xr.Dataset) -> list[Axes]:
         raise NotBuiltError(msg)
     left, middle, right = _grid(1, 3)[0]
     _selected(cube, list(samples), left)
-    returns = cube["episode_return"].sel(algorithm=list(samples))
-    window = max(1, returns.sizes["episode"] // 100)
-    learning_curves(returns, window, ax=middle)
+    chosen = cube.sel(algorithm=list(samples))
+    if "episode_return" in cube:
+        chosen_returns = chosen["episode_return"]
+        learning_curves(chosen_returns, window_of(chosen_returns.sizes["episode"]), ax=middle)
+    else:
+        learning_curves(chosen, ax=middle)
     caption(middle, "run again: mean ± sd of an episode")
     lifetime_returns(samples, ax=right)
     caption(right, "run again: mean return of a lifetime")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import xarray as xr
 from lcdb.errors import LabelError
 from lcdb.plot.figures import inverse_cdf
 from lcdb.plot.style import colour_of, label_ends, line_style_of, new_axes
+from lcdb.summaries.lifetimes import window_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,16 +20,20 @@ __all__ = ["learning_curves", "lifetime_returns"]
 
 
 def learning_curves(
-    returns: xr.DataArray, window: int = 1, band: bool = True, ax: Axes | None = None
+    returns: xr.DataArray | xr.Dataset,
+    window: int = 1,
+    band: bool = True,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the mean return against the episode, with ± sd over trials as a band.
 
     Parameters
     ----------
     returns
-        ``episode_return`` of a cube: dims ``trial`` and ``episode``, and ``algorithm`` for several.
+        ``episode_return`` of a cube: dims ``trial`` and ``episode``, and ``algorithm`` for several;
+        or the summary of a cube, which has means of windows of episodes.
     window
-        Episodes that are averaged, so that lines can be told apart.
+        Episodes that are averaged, so that lines can be told apart; a summary has its own.
     band
         Whether to draw the bands.
     ax
@@ -42,20 +47,13 @@ def learning_curves(
     >>> learning_curves(returns, window=3).get_ylabel()
     'return of an episode'
     """
-    missing = {"trial", "episode"} - {str(dim) for dim in returns.dims}
-    if missing:
-        msg = f"the array lacks the dims {', '.join(sorted(missing))}; expected episode_return"
-        raise LabelError(msg)
+    if isinstance(returns, xr.Dataset):
+        bands = _bands_of_summary(returns)
+    else:
+        bands = _bands(returns, window)
     ax = new_axes(ax)
     ends = []
-    for name, part in _by_algorithm(returns):
-        rows = part.dropna("trial", how="all").transpose("trial", "episode").values.astype(float)
-        whole = rows.shape[1] // window * window
-        if not rows.size or not whole:
-            continue
-        smooth = rows[:, :whole].reshape(len(rows), -1, window).mean(axis=2)
-        episode = (np.arange(smooth.shape[1]) + 1) * window
-        mean, spread = smooth.mean(axis=0), smooth.std(axis=0)
+    for name, episode, mean, spread in bands:
         look: dict[str, Any] = {"color": colour_of(name), "linestyle": line_style_of(name)}
         ax.plot(episode, mean, label=name, linewidth=1.4, **look)
         if band:
@@ -93,6 +91,34 @@ def lifetime_returns(
     ax = inverse_cdf(means, confidence, (worst, 2000.0), ax)
     ax.set(ylabel="mean return of a lifetime")
     return ax
+
+
+#: Name, last episode of every window, mean and standard deviation over trials.
+_Band = tuple[str, np.ndarray, np.ndarray, np.ndarray]
+
+
+def _bands(returns: xr.DataArray, window: int) -> Iterator[_Band]:
+    missing = {"trial", "episode"} - {str(dim) for dim in returns.dims}
+    if missing:
+        msg = f"the array lacks the dims {', '.join(sorted(missing))}; expected episode_return"
+        raise LabelError(msg)
+    for name, part in _by_algorithm(returns):
+        rows = part.dropna("trial", how="all").transpose("trial", "episode").values.astype(float)
+        smooth = window_means(rows, window)
+        if smooth.size:
+            episode = (np.arange(smooth.shape[1]) + 1) * window
+            yield name, episode, smooth.mean(axis=0), smooth.std(axis=0)
+
+
+def _bands_of_summary(summary: xr.Dataset) -> Iterator[_Band]:
+    if "window_mean" not in summary:
+        msg = "the dataset has no window_mean; expected episode_return, or a summary of lifetimes"
+        raise LabelError(msg)
+    for name in summary["algorithm"].values:
+        one = summary.sel(algorithm=name)
+        mean, spread = one["window_mean"].values, one["window_sd"].values
+        if np.isfinite(mean).any():
+            yield str(name), summary["window"].values, mean, spread
 
 
 def _by_algorithm(returns: xr.DataArray) -> list[tuple[str, xr.DataArray]]:

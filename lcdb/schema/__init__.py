@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lcdb.schema.experiments import EXPERIMENTS, Experiment, TrialVariable
+from lcdb.schema.experiments import EXPERIMENTS, LIFETIMES_KIND, Experiment, TrialVariable
 from lcdb.schema.tables import (
     ATTRIBUTES,
     CHOICE_DIMS,
@@ -58,6 +58,7 @@ __all__ = [
     "KEY_VERSION",
     "LEARNERS",
     "LEARNER_ROWS",
+    "LIFETIMES_KIND",
     "METRICS",
     "SAMPLINGS",
     "SCALINGS",

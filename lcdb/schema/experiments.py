@@ -15,7 +15,17 @@ import numpy as np
 
 from lcdb.schema.tables import FORMAT_VERSION, Variable
 
-__all__ = ["EXPERIMENTS", "PART_TABLES", "TRIAL", "Experiment", "TrialVariable"]
+__all__ = [
+    "EXPERIMENTS",
+    "LIFETIMES_KIND",
+    "PART_TABLES",
+    "TRIAL",
+    "Experiment",
+    "TrialVariable",
+]
+
+#: Value of `cube_kind` in a summary of the pendulum's cube, which has no episodes.
+LIFETIMES_KIND = "lifetimes"
 
 #: The dim that every experiment has after those of its parts.
 TRIAL = "trial"

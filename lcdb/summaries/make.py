@@ -17,6 +17,7 @@ from lcdb.digests import plan_units, unit_sizes
 from lcdb.errors import ArgumentError
 from lcdb.naming import cube_key
 from lcdb.summaries.describe import describe
+from lcdb.summaries.lifetimes import LIFETIMES, summarize_lifetimes
 from lcdb.summaries.sizes import chosen_sizes
 from lcdb.summaries.write import as_netcdf
 
@@ -42,14 +43,15 @@ def summarize(
         An open database with full cubes.
     out
         A name that ends in ``.nc`` is a file, for one dataset; anything else is a directory, in
-        whose folder ``summaries`` they are written as ``<id>.nc``. It may be that of `db`.
+        whose folder ``summaries`` they are written as ``<id>.nc``. It may be that of `db`. What
+        there is of lifetimes goes to ``lifetimes/pendulum.nc``, see `lcdb.summaries.lifetimes`.
     sizes
         As `lcdb.summaries.sizes.chosen_sizes` takes them, of the sizes that were computed.
     bits
         Significant binary digits to keep of each cell's statistics, 8 to 24: with 14 relative
         errors are below 7e-5, and files about a fifth smaller. None for all digits.
     datasets
-        Ids or names; all unless given.
+        Ids or names, or ``"pendulum"``; all unless given.
 
     Raises
     ------
@@ -70,11 +72,13 @@ def summarize(
         msg = f"bits are {bits}; expected 8 to 24, or None for all"
         raise ArgumentError(msg)
     target = Path(out)
-    keys = list(db) if datasets is None else [db.resolve(name) for name in datasets]
-    if target.suffix == ".nc" and len(keys) != 1:
+    named = [*db, *set(db.experiments) & {LIFETIMES}] if datasets is None else datasets
+    lifetimes = LIFETIMES in named and LIFETIMES in db.experiments
+    keys = [db.resolve(name) for name in named if not (lifetimes and name == LIFETIMES)]
+    if target.suffix == ".nc" and len(keys) + lifetimes != 1:
         msg = (
-            f"{target} is one file, and there are {len(keys)} datasets; expected one of them, or a "
-            "directory (a name that does not end in .nc)"
+            f"{target} is one file, and there are {len(keys) + lifetimes} datasets; expected one "
+            "of them, or a directory (a name that does not end in .nc)"
         )
         raise ArgumentError(msg)
     for key in keys:
@@ -91,6 +95,8 @@ def summarize(
         small = describe(cube, kept, _sha256(header.path), bits)
         replace_file(path, as_netcdf(small))
         yield path
+    if lifetimes:
+        yield summarize_lifetimes(db, target)
 
 
 def computed_sizes(cube: xr.Dataset) -> np.ndarray:

@@ -14,13 +14,13 @@ import numpy as np
 import xarray as xr
 
 from lcdb import stats
+from lcdb.errors import LabelError
 from lcdb.schema import EXPERIMENTS
+from lcdb.summaries.lifetimes import LENGTHS
 from lcdb.tables.rows import Row, Table
 
-__all__ = ["LENGTHS", "lifetime_means", "table_2", "table_of_reruns"]
+__all__ = ["LENGTHS", "length_of", "lifetime_means", "table_2", "table_of_reruns"]
 
-#: Episodes of a lifetime at which Table 2 is shown.
-LENGTHS = (100, 130, 200, 500, 1000)
 _NAMES = {"actor_critic": "Actor-Critic", "ppo": "PPO"}
 _STATISTICS = {
     "mean": lambda z: z.mean(axis=-1),
@@ -37,11 +37,12 @@ def lifetime_means(cube: xr.Dataset, algorithm: str, episodes: int) -> np.ndarra
     Parameters
     ----------
     cube
-        The cube of the pendulum.
+        The cube of the pendulum, or its summary.
     algorithm
         A label of its dim ``algorithm``.
     episodes
-        How many; none is returned where lifetimes are shorter.
+        How many; none is returned where lifetimes are shorter. A summary has some numbers only,
+        those of its dim ``length``.
 
     Examples
     --------
@@ -50,11 +51,30 @@ def lifetime_means(cube: xr.Dataset, algorithm: str, episodes: int) -> np.ndarra
     >>> lifetime_means(returns.to_dataset(name="episode_return"), "ppo", 2).tolist()
     [2.0, 5.0]
     """
-    if algorithm not in cube["algorithm"].values or cube.sizes["episode"] < episodes:
+    if algorithm not in cube["algorithm"].values or length_of(cube) < episodes:
         return np.empty(0)
-    returns = cube["episode_return"].sel(algorithm=algorithm).isel(episode=slice(episodes))
-    means = returns.transpose("trial", "episode").values.mean(axis=1, dtype=np.float64)
+    if "mean_of_first" in cube:
+        means = _of_summary(cube, algorithm, episodes)
+    else:
+        returns = cube["episode_return"].sel(algorithm=algorithm).isel(episode=slice(episodes))
+        means = returns.transpose("trial", "episode").values.mean(axis=1, dtype=np.float64)
     return means[np.isfinite(means)]
+
+
+def length_of(cube: xr.Dataset) -> int:
+    """Return how many episodes the lifetimes of a cube, or of its summary, have."""
+    return cube.sizes["episode"] if "episode" in cube.sizes else int(cube.attrs["episodes"])
+
+
+def _of_summary(cube: xr.Dataset, algorithm: str, episodes: int) -> np.ndarray:
+    known = cube["length"].values.tolist()
+    if episodes not in known:
+        msg = (
+            f"the summary has no means of the first {episodes} episodes; expected one of "
+            f"{', '.join(map(str, known))}, or the cube itself"
+        )
+        raise LabelError(msg)
+    return cube["mean_of_first"].sel(algorithm=algorithm, length=episodes).values.astype(float)
 
 
 def table_2(cube: xr.Dataset | None, printed: Mapping[str, Any]) -> Table:
@@ -63,7 +83,7 @@ def table_2(cube: xr.Dataset | None, printed: Mapping[str, Any]) -> Table:
     Parameters
     ----------
     cube
-        The cube of the pendulum; None if the database has none.
+        The cube of the pendulum, or its summary; None if the database has none.
     printed
         ``table_2`` of the published numbers.
     """
@@ -107,9 +127,9 @@ def table_of_reruns(cube: xr.Dataset | None) -> Table:
             rows.append(Row(name, "reruns", None, None))
             continue
         asked = asked_for[label]
-        first = cube["episode_return"].sel(algorithm=asked["algorithm"], trial=asked["trial"])
-        rows.append(Row(name, "selected trial", None, float(first.mean(dtype=np.float64)), 1))
-        rows.append(_rerun_row(name, lifetime_means(cube, label, cube.sizes["episode"])))
+        first = cube["mean_return"].sel(algorithm=asked["algorithm"], trial=asked["trial"])
+        rows.append(Row(name, "selected trial", None, float(first), 1))
+        rows.append(_rerun_row(name, lifetime_means(cube, label, length_of(cube))))
     return Table(
         name="appendix_c",
         title="Appendix C: selected trials of PPO, and their hyper-parameters run again",
