@@ -44,7 +44,7 @@ def describe_pairs(cube: xr.Dataset, chosen: np.ndarray, arrays: Mapping[str, np
         if metric == "accuracy":
             n_test = cube["n_test"].isel(sampling=where[0], split=where[1])
         for pair, difference in differences(scores, n_test):
-            tests, curve = pair_statistics(difference, n_test is not None)
+            tests, curve = pair_statistics(difference, cube["n"].values, n_test is not None)
             at = (m, places[pair], *where)
             arrays["pair_normality"][at] = _codes(tests)[chosen]
             row = [curve.get(name, np.nan) for name in CURVE_STATISTICS]

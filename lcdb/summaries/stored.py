@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["changes", "curve_rows", "paired_rows"]
 
-_COUNTS = ("cells", "missing", "constant")
+_COUNTS = {
+    f"{range}{name}" for range in ("", "from_10_") for name in ("cells", "missing", "constant")
+}
 _WITH_VALUES = ("complete", "partial")
 
 
 def _statistics(array: xr.DataArray) -> dict[str, float]:
     """Return the statistics of one curve by name; counts are whole numbers."""
     found = zip(map(str, array["statistic"].values), array.values.tolist(), strict=True)
-    return {name: int(x) if name.endswith(_COUNTS) else x for name, x in found}
+    return {name: int(x) if name in _COUNTS else x for name, x in found}
 
 
 def curve_rows(db: Database, key: Key) -> Iterator[dict[str, object]]:

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 __all__ = [
     "CURVE_STATISTICS",
     "DISTANCES",
+    "EVERY",
     "FAR",
     "RATES",
     "SHAPES",
+    "at_every_n",
     "both_ranges",
     "curve_frame",
     "curve_statistics",
@@ -54,8 +56,14 @@ DISTANCES = {
     "absolute_tail": "the mean of |tail|",
     "far": "the percentage of cells with |tail| above 0.5",
 }
+#: The percentages that the paper prints, with each size standing for those around it: what they
+#: would be at every n, where a plan has steps.
+EVERY = {
+    f"every_{name}": f"{RATES[name]}, at every n"
+    for name in ("rate", "dagostino", "skewness_test", "kurtosis_test")
+} | {"every_constant": "constant cells, at every n"}
 _COUNTS = ("cells", "missing", "constant")
-_STATISTICS = [*RATES, *SHAPES, *DISTANCES, *_COUNTS]
+_STATISTICS = [*RATES, *SHAPES, *DISTANCES, *_COUNTS, *EVERY]
 #: All that there is to say of a curve and metric.
 CURVE_STATISTICS = (
     *_STATISTICS,
@@ -83,6 +91,7 @@ def curve_frame(db: Database, view: str | None = None, lattice: bool = True) -> 
     pandas.DataFrame
         Columns ``dataset, classes, learner, sampling, split, tuning, metric``; the percentages
         `RATES`, of which ``rate`` is the P of the paper; the medians `SHAPES`; the `DISTANCES`;
+        the percentages `EVERY`, which are the same as those of `RATES` if every n was computed;
         counts of ``cells``, ``missing`` and ``constant`` ones; skewness and excess kurtosis at
         the last n; all but these two again over n >= 10, as ``from_10_rate`` and so on.
 
@@ -166,32 +175,36 @@ def both_ranges(tests: dict[str, np.ndarray], sizes: np.ndarray) -> dict[str, fl
     computed = tests["count"] > 0  # a curve's sizes may have steps
     tests = {name: values[computed] for name, values in tests.items()}
     later = sizes[computed] >= 10
-    from_10 = curve_statistics({name: values[later] for name, values in tests.items()})
+    sizes = sizes[computed]
+    from_10 = curve_statistics({k: values[later] for k, values in tests.items()}, sizes[later])
     last = slice(-1, None)
     return {
-        **curve_statistics(tests),
+        **curve_statistics(tests, sizes),
         "last_skewness": _median(tests["skewness"][last]),
         "last_kurtosis": _median(tests["excess_kurtosis"][last]),
         **{f"from_10_{name}": value for name, value in from_10.items()},
     }
 
 
-def curve_statistics(tests: dict[str, np.ndarray]) -> dict[str, float]:
-    """Return `RATES`, `SHAPES` and counts from the tests of the cells of a curve."""
+def curve_statistics(tests: dict[str, np.ndarray], sizes: np.ndarray) -> dict[str, float]:
+    """Return `RATES`, `SHAPES`, counts and so on from the tests of the cells of a curve."""
     constant, count = tests["constant"].astype(bool), tests["count"]
     enough = count >= stats.LEAST_COUNT
 
     def rejected(name: str) -> np.ndarray:
         return stats.non_gaussian(tests[name], count, constant)
 
+    by_test = {
+        "rate": rejected("shapiro_p"),
+        "dagostino": rejected("dagostino_p"),
+        "skewness_test": rejected("skewness_p"),
+        "kurtosis_test": rejected("kurtosis_p"),
+    }
     lattice = stats.lattice_non_gaussian(tests["lattice_p"], count, constant)
     far = np.abs(tests["tail"][enough & np.isfinite(tests["tail"])])
     on_lattice = np.isfinite(tests["lattice_p"]).any()
     return {
-        "rate": percent(rejected("shapiro_p")),
-        "dagostino": percent(rejected("dagostino_p")),
-        "skewness_test": percent(rejected("skewness_p")),
-        "kurtosis_test": percent(rejected("kurtosis_p")),
+        **{name: percent(g) for name, g in by_test.items()},
         "lattice": percent(lattice) if on_lattice else float("nan"),
         "tested": percent(np.isfinite(lattice[enough])) if on_lattice else float("nan"),
         "w": _median(tests["shapiro_w"][enough]),
@@ -203,7 +216,27 @@ def curve_statistics(tests: dict[str, np.ndarray]) -> dict[str, float]:
         "cells": int(enough.sum()),
         "missing": int((~enough).sum()),
         "constant": int(constant.sum()),
+        **{f"every_{name}": at_every_n(g, sizes) for name, g in by_test.items()},
+        "every_constant": at_every_n(np.where(enough, constant, np.nan), sizes),
     }
+
+
+def at_every_n(g: np.ndarray, sizes: np.ndarray) -> float:
+    """Return the percentage of cells with g = 1 as if there were one at every n of their range.
+
+    Between sizes g is drawn as a line, so that a size counts for those around it. A plan with many
+    small sizes and few large ones would say more of the small ones than the paper does.
+
+    Examples
+    --------
+    >>> at_every_n(np.array([1.0, 1.0, 0.0]), np.array([1, 2, 4]))
+    62.5
+    """
+    kept = np.isfinite(g)
+    if not kept.any():
+        return float("nan")
+    every = np.arange(sizes[kept][0], sizes[kept][-1] + 1)
+    return 100.0 * float(np.interp(every, sizes[kept], g[kept].astype(float)).mean())
 
 
 def percent(g: np.ndarray) -> float:

@@ -58,7 +58,9 @@ def paired_frame(
             there = scores.sel(sampling=sampling, split=split)
             n_test = None if draws is None else draws.sel(sampling=sampling, split=split)
             for pair, difference in differences(there, n_test):
-                _, found = pair_statistics(difference, n_test is not None and view is None)
+                _, found = pair_statistics(
+                    difference, there["n"].values, n_test is not None and view is None
+                )
                 rows.append(
                     {
                         "dataset": db.headers[key].id,
@@ -71,12 +73,12 @@ def paired_frame(
 
 
 def pair_statistics(
-    difference: np.ndarray, on_lattice: bool
+    difference: np.ndarray, sizes: np.ndarray, on_lattice: bool
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """Return the tests of the differences (n, repetition) of a pair: of cells, and of the curve."""
     tests = tests_of(difference, np.ones(difference.shape) if on_lattice else None)
     kept = tests["count"] > 0
-    return tests, curve_statistics({name: value[kept] for name, value in tests.items()})
+    return tests, curve_statistics({k: value[kept] for k, value in tests.items()}, sizes[kept])
 
 
 def differences(

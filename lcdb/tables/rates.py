@@ -19,6 +19,7 @@ __all__ = ["LEGEND", "number", "rate_row", "sums", "with_repetitions"]
 
 #: What stands beside a rate: the same curves by other tests, and how far from normal they are.
 _BESIDE = {
+    "at every n": "every_rate",
     "D'Agostino": "dagostino",
     "lattice-aware": "lattice",
     "tested": "tested",
@@ -31,14 +32,15 @@ _BESIDE = {
 }
 #: What the columns beside a rate are, for a reader.
 LEGEND = (
-    "Beside a rate: what it would be under the views asked for; what D'Agostino and Pearson's test "
-    "rejects; for accuracy, what a test for a normal rounded to multiples of 1/n_test rejects "
-    "(lattice-aware), and the percentage of cells on which that can tell anything (tested). Then "
-    "what does not grow with the number of repetitions as rates do, as means over curves of a "
-    "curve's median over cells: W, skewness, excess kurtosis, and by how many standard deviations "
-    "the 5 % quantile lies above that of a normal with the same mean and standard deviation "
-    "(tail). Tails of both signs cancel there, so beside it the mean of |tail| over cells, and "
-    "the percentage of cells where it exceeds 0.5."
+    "Beside a rate: what it would be under the views asked for; what it is with each size standing "
+    "for those around it, as if there were cells at every n, as the paper has (at every n); what "
+    "D'Agostino and Pearson's test rejects; for accuracy, what a test for a normal rounded to "
+    "multiples of 1/n_test rejects (lattice-aware), and the percentage of cells on which that can "
+    "tell anything (tested). Then what does not grow with the number of repetitions as rates do, "
+    "as means over curves of a curve's median over cells: W, skewness, excess kurtosis, and by how "
+    "many standard deviations the 5 % quantile lies above that of a normal with the same mean and "
+    "standard deviation (tail). Tails of both signs cancel there, so beside it the mean of |tail| "
+    "over cells, and the percentage of cells where it exceeds 0.5."
 )
 
 
@@ -78,7 +80,8 @@ def rate_row(
     """
 
     def mean(frame: pd.DataFrame, column: str) -> float | None:
-        if frame.empty:
+        # A summary that an older lcdb made may lack a column.
+        if frame.empty or prefix + column not in frame:
             return None
         values = frame[prefix + column]
         if by_dataset:

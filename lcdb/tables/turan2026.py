@@ -355,11 +355,15 @@ def _text(make: _Maker) -> Table:
         ("kurtosis_test", "kurtosis test", "kurtosis_test"),
     ):
         beside = {view: number(viewed[column].mean()) for view, viewed in make.viewed.items()}
+        beside["at every n"] = number(frame[f"every_{column}"].mean())
         ours = number(frame[column].mean())
         rows.append(Row(title, "all", printed[name], ours, **sums(frame), beside=beside))
     counts = sums(frame)
     share = 100.0 * counts["constant"] / counts["cells"] if counts.get("cells") else None
-    rows.append(Row("constant cells", "all", printed["constant_cells"], share, **counts))
+    beside = {"at every n": number(frame["every_constant"].mean())}
+    rows.append(
+        Row("constant cells", "all", printed["constant_cells"], share, **counts, beside=beside)
+    )
     for also, tuning, subset, value in (
         ("", "tuned", True, printed["quantile_95_against_mean"]),
         (f"{_EVERY}, default", "default", False, None),

@@ -17,6 +17,8 @@ from lcdb.cli import main
 from lcdb.errors import LabelError
 from lcdb.shipped import experiments as shipped_experiments
 from lcdb.tables import FORMATS, NAMES, Row, Table, curve_frame, published, render, tables
+from lcdb.tables.frame import at_every_n
+from lcdb.tables.rates import rate_row
 from lcdb.tables.turan2026 import BALANCED
 from lcdb.tables.views import duplicate_seeds
 
@@ -55,6 +57,27 @@ def test_a_rate_is_the_mean_over_sizes_of_one_curve(db):
     assert row["rate"].item() == pytest.approx(100 * float(g.mean()))
     assert row["from_10_rate"].item() == pytest.approx(100 * float(g.sel(n=slice(10, None)).mean()))
     assert row["cells"].item() == int(g.notnull().sum())
+
+
+def test_of_a_plan_with_steps_each_size_stands_for_those_around_it(db):
+    """Cells at every n say the same with weights and without; of fewer, ends count as they are."""
+    frame = curve_frame(db)
+    for name in ("rate", "dagostino", "skewness_test", "kurtosis_test"):
+        assert frame[f"every_{name}"].to_numpy() == pytest.approx(
+            frame[name].to_numpy(), nan_ok=True
+        )
+    share = 100 * frame["constant"] / frame["cells"]
+    assert frame["every_constant"].to_numpy() == pytest.approx(share.to_numpy(), nan_ok=True)
+    g, sizes = np.array([1.0, np.nan, 0.0, 1.0]), np.array([1, 2, 3, 13])
+    inner = [0.5, 0.0, *(k / 10 for k in range(1, 10))]
+    assert at_every_n(g, sizes) == pytest.approx(100 * (1 + sum(inner) + 1) / 13)
+    assert np.isnan(at_every_n(np.full(4, np.nan), sizes))
+
+
+def test_a_summary_without_a_column_leaves_it_empty(db):
+    frame = curve_frame(db).drop(columns="every_rate")
+    found = rate_row("61", "auc", [1.0, 2.0], frame[frame["dataset"] == "61"], {})
+    assert found.beside["at every n"] is None and found.ours is not None
 
 
 def test_what_stands_beside_a_rate_by_its_definition(db):
