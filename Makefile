@@ -40,7 +40,6 @@ $(VENV)/.docs: $(BIN)/python pyproject.toml
 	@touch $@
 
 demo: $(VENV)/.demo
-	$(BIN)/lcdb compile demo
 	$(BIN)/lcdb build demo --out $(DEMO)
 	$(BIN)/lcdb info $(DEMO)
 	$(BIN)/lcdb tables $(DEMO) --table 1 --table text --view duplicate_seeds

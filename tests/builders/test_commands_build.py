@@ -158,10 +158,10 @@ def test_plan_prints_times_that_people_can_read(capsys, plan):
 def test_plan_tells_of_compiling(capsys, plan, monkeypatch, tmp_path):
     monkeypatch.setattr(compiling, "_is_marked", lambda kind: False)
     out, _ = run(capsys, "plan", plan)
-    assert "kernels of NMC, LDC are compiled first, once per machine" in out
+    assert "kernels of NMC, LDC are compiled on the way, once per machine" in out
     assert json.loads(run(capsys, "plan", plan, "--json")[0])["compiling_core_hours"] > 0
     monkeypatch.setattr(compiling, "_is_marked", lambda kind: True)
-    assert "compiled first" not in run(capsys, "plan", plan)[0]
+    assert "compiled on the way" not in run(capsys, "plan", plan)[0]
 
 
 def test_plan_estimates_the_experiments(capsys):

@@ -13,7 +13,14 @@ from pathlib import Path
 import lcdb_builders
 import pytest
 from lcdb_builders.planning.plan import load_plan
-from lcdb_builders.run.compiling import Kind, check, compile_kernels, kinds_of, plan_kinds
+from lcdb_builders.run.compiling import (
+    Kind,
+    check,
+    compile_kernels,
+    compile_seconds,
+    kinds_of,
+    plan_kinds,
+)
 
 from lcdb.errors import LabelError, LCDBError
 
@@ -78,9 +85,48 @@ def test_a_build_after_it_compiles_nothing(warm, tmp_path):
     assert compiled_files(cache) == before
 
 
-def test_an_edit_in_a_helper_is_compiled_and_seen(tmp_path):
+def test_a_build_that_finds_nothing_compiled_computes_meanwhile(tmp_path):
+    """Compiling is one of the tasks of a build, told of and counted as such."""
+    plan = {
+        **PLAN,
+        "learners": {"NNC": {}, "B": {"estimator": "sklearn.naive_bayes.GaussianNB"}},
+        "splits": ["fixed"],
+    }
+    script = """
+import json, sys
+import lcdb_builders
+from lcdb_builders.run.progress import Lines
+class Watched(Lines):
+    def advance(self, cost, cells):
+        super().advance(cost, cells)
+        self.tell(f"advanced {cost:.1f} {cells}")
+    def begin(self, cost, cells):
+        super().begin(cost, cells)
+        self.tell(f"began {cost:.1f} {cells}")
+report = lcdb_builders.build(json.loads(sys.argv[1]), sys.argv[2], workers=1, offline=True,
+    progress=Watched(sys.stdout, interval=1e9))
+print(report.computed, not report.failures)
+"""
+    cache = tmp_path / "cache"
+    done = run(["-c", script, json.dumps(plan), str(tmp_path / "db")], environment(cache))
+    lines = [line.removeprefix("lcdb: ") for line in done.stdout.splitlines()]
+    place = lines.index("compiling kernels for this machine, once: NNC")
+    (compiled,) = (i for i, line in enumerate(lines) if line.startswith("compiled NNC after"))
+    assert place < compiled < len(lines) - 1 and lines[-1] == "6 True"
+    advances = [line.split() for line in lines if line.startswith("advanced")]
+    (began,) = (line.split() for line in lines if line.startswith("began"))
+    assert sum(int(cells) for _, _, cells in advances) == int(began[2])
+    assert abs(sum(float(cost) for _, cost, _ in advances) - float(began[1])) < 0.5
+    assert lines[compiled + 1] == f"advanced {compile_seconds('neighbours'):.1f} 0"
+    # One worker: it compiles first, and what is left of its time is told with that in it.
+    assert float(began[1]) > compile_seconds("neighbours")
+    assert compiled_files(cache)
+
+
+def test_an_edit_in_a_helper_is_compiled_and_seen(warm, tmp_path):
     """The number that a block holds is another one after an edit in what its kernel calls."""
     root, cache = tmp_path / "copy", tmp_path / "cache"
+    shutil.copytree(warm[0], cache)
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(lcdb_builders.__file__).parent, root / "lcdb_builders", ignore=ignored)
     script = f"""

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["configure", "run"]
 
-# What compiling the kernels of one family of learners takes, roughly.
-COMPILE_SECONDS = 15.0
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lcdb plan`."""
@@ -57,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb_builders.planning.piece import Piece
     from lcdb_builders.planning.plan import load_plan, shipped_plans
     from lcdb_builders.planning.units import plan_learners
-    from lcdb_builders.run.compiling import uncompiled
+    from lcdb_builders.run.compiling import compile_seconds, uncompiled
     from lcdb_builders.run.progress import duration
 
     experiments.check_options(arguments)
@@ -78,16 +75,16 @@ def run(arguments: argparse.Namespace) -> None:
     found = estimate(plan, learners, datasets, _timings(plan, learners, datasets, arguments))
     waiting = uncompiled(plan, learners)
     if arguments.json:
-        compiling = {"compiling_core_hours": round(len(waiting) * COMPILE_SECONDS / 3600, 4)}
+        compiling = {"compiling_core_hours": round(sum(map(compile_seconds, waiting)) / 3600, 4)}
         print(json.dumps({**_as_json(plan, found), **compiling}, indent=2))
     else:
         _print(plan, found)
         if waiting:
             names = ", ".join(name for family in waiting.values() for name in family)
-            about = duration(len(waiting) * COMPILE_SECONDS)
+            about = duration(sum(map(compile_seconds, waiting)))
             print(
-                f"Not in these times: kernels of {names} are compiled first, once per machine, "
-                f"which takes about {about} of one core."
+                f"Not in these times: kernels of {names} are compiled on the way, once per "
+                f"machine, which takes about {about} of one core."
             )
 
 

@@ -26,9 +26,9 @@ from lcdb_builders.planning.piece import Piece
 from lcdb_builders.planning.plan import Plan, load_plan
 from lcdb_builders.planning.timing import timing_of
 from lcdb_builders.planning.units import Subject, plan_learners, subjects, units
+from lcdb_builders.run.alongside import Compilation
 from lcdb_builders.run.cluster import Pool, check_pool, open_pool
 from lcdb_builders.run.code import code_digest
-from lcdb_builders.run.compiling import compile_kernels, kinds_of
 from lcdb_builders.run.ending import failed, look_for_values
 from lcdb_builders.run.engine import Engine, Settings, Tally
 from lcdb_builders.run.jobs import Costs, Job, order, overlap, pair
@@ -206,10 +206,11 @@ def build(
                 builder = Builder(asked.work, journal, costs, stop, told, claims)
                 with builder.packer:
                     if jobs:
-                        if scheduler is None and slurm is None:
-                            builder.compile(jobs, workers or usable_cpus())
+                        # Workers elsewhere compile when they are given the first job.
+                        is_local = scheduler is None and slurm is None
+                        compilation = Compilation.of(jobs if is_local else ())
                         with open_pool(workers, scheduler, slurm, certificates) as pool:
-                            builder.compute(jobs, pool)
+                            builder.compute(jobs, pool, compilation)
                     return builder.pack()
 
 
@@ -333,13 +334,21 @@ class Builder:
         self.packer = Packer(work.root, work.repetitions)
         self._handed: set[str] = set()
 
-    def compile(self, jobs: Iterable[Job], workers: int) -> None:
-        """Compile what jobs need on this machine; others do it when they are given the first."""
-        kinds = kinds_of((job.block.unit, job.splits) for job in jobs)
-        compile_kernels(kinds, workers, tell=self.told.tell, look=self._check_stop)
+    def compute(
+        self, jobs: Sequence[Job], pool: Pool, compilation: Compilation | None = None
+    ) -> None:
+        """Compute what is missing; datasets that are finished are packed meanwhile.
 
-    def compute(self, jobs: Sequence[Job], pool: Pool) -> None:
-        """Compute what is missing; datasets that are finished are packed meanwhile."""
+        Parameters
+        ----------
+        jobs
+            What is missing, in the order of work.
+        pool
+            The workers.
+        compilation
+            What of their kernels workers are to compile beforehand.
+        """
+        compilation = compilation or Compilation({})
         engine = Engine(
             pool=pool,
             journal=self.journal,
@@ -350,9 +359,11 @@ class Builder:
             finished=self._finished,
             watch=self._watch,
             tally=self.tally,
+            compilation=compilation,
         )
         cells = sum(job.cells for job in jobs)
-        self.told.begin(sum(map(self.costs, jobs)), cells)
+        # Compiling is a part of the cost, or else the time that is left would be told too long.
+        self.told.begin(sum(map(self.costs, jobs)) + compilation.seconds, cells)
         self.presence.begin(pool.place, cells)
         try:
             engine.run(jobs, self._left)

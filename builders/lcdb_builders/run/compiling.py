@@ -1,4 +1,4 @@
-"""Kernels are compiled once on every machine, before anything that is timed.
+"""Kernels are compiled once on every machine, outside of anything that is timed.
 
 Numba compiles for types of arguments, never for their values, so the smallest datasets do: each
 kind of block that a build will ask for is computed on two of a few rows, and nobody looks at the
@@ -37,10 +37,14 @@ from lcdb_builders.storage.naming import describe, unit_of
 __all__ = [
     "Compiled",
     "Kind",
+    "announcement",
     "check",
     "compile_kernels",
+    "compile_seconds",
     "kinds_of",
+    "learners_of",
     "make_ready",
+    "missing_kinds",
     "plan_kinds",
     "uncompiled",
 ]
@@ -49,6 +53,8 @@ COMPILES = not config.DISABLE_JIT  # type: ignore[attr-defined]
 # Two classes and more may be different code; the largest size must do for tuned curves too.
 CLASSES = (2, 3)
 ROWS, SIZES = 24, (2, 12)
+# What compiling the untuned kernels of a family takes, in seconds of one core; roughly.
+SECONDS = {"linear": 40.0, "trees": 40.0, "svm": 30.0, "gaussian": 15.0, "neighbours": 4.0}
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,12 @@ class Compiled:
     seconds: float
     reason: str
 
+    @property
+    def line(self) -> str:
+        """What is told of it."""
+        what = f"{', '.join(self.learners)} after {duration(self.seconds)}"
+        return f"not compiled: {what}: {self.reason}" if self.reason else f"compiled {what}"
+
 
 def kinds_of(calls: Iterable[tuple[Unit, Sequence[str]]]) -> list[Kind]:
     """Return the kinds of calls that kernels answer.
@@ -155,15 +167,50 @@ def plan_kinds(plan: Plan, learners: Iterable[str] | None = None) -> list[Kind]:
     return _kinds(plan, table)
 
 
+def compile_seconds(family: str) -> float:
+    """Return about how long compiling the kernels of a family takes on one core.
+
+    Examples
+    --------
+    >>> compile_seconds("trees") > compile_seconds("neighbours")
+    True
+    """
+    return SECONDS.get(family, 15.0)
+
+
 def uncompiled(plan: Plan, learners: Mapping[str, Learner]) -> dict[str, tuple[str, ...]]:
-    """Return families of learners whose kernels a build would compile here first, by family."""
+    """Return the learners whose kernels a build would compile here, by family."""
     if not COMPILES or cache_folder() is None:
         return {}
+    missing = _unmarked(_kinds(plan, learners))
+    return {family: learners_of(kinds) for family, kinds in missing.items()}
+
+
+def missing_kinds(kinds: Iterable[Kind]) -> dict[str, list[Kind]]:
+    """Return by family what is not compiled yet, what takes longest first.
+
+    Empty where nothing can be kept: then each process compiles what it needs.
+
+    Raises
+    ------
+    StorageError
+        Others may have written to the folder of compiled code.
+    """
+    folder = _checked_folder() if COMPILES else None
+    if folder is None:
+        return {}
+    sweep(folder)
+    return _unmarked(kinds)
+
+
+def _unmarked(kinds: Iterable[Kind]) -> dict[str, list[Kind]]:
     missing: dict[str, list[Kind]] = {}
-    for kind in _kinds(plan, learners):
+    for kind in kinds:
         if not _is_marked(kind):
             missing.setdefault(kind.family, []).append(kind)
-    return {family: _learners(kinds) for family, kinds in missing.items()}
+    return {
+        name: missing[name] for name in sorted(missing, key=lambda name: -compile_seconds(name))
+    }
 
 
 def _kinds(plan: Plan, table: Mapping[str, Learner]) -> list[Kind]:
@@ -281,18 +328,11 @@ def compile_kernels(
     list of Compiled
         By family; empty if everything was there.
     """
-    missing: dict[str, list[Kind]] = {}
-    folder = _checked_folder() if COMPILES else None
-    if folder is not None:
-        sweep(folder)
-        for kind in kinds:
-            if not _is_marked(kind):
-                missing.setdefault(kind.family, []).append(kind)
+    missing = missing_kinds(kinds)
     if not missing:
         return []
-    names = {family: _learners(found) for family, found in missing.items()}
-    everything = ", ".join(name for found in names.values() for name in found)
-    tell(f"compiling kernels for this machine, once: {everything}")
+    names = {family: learners_of(found) for family, found in missing.items()}
+    tell(announcement(missing.values()))
     children = [Child() for _ in missing]
     done: list[Compiled] = []
     with ThreadPoolExecutor(workers, thread_name_prefix="lcdb compile") as threads:
@@ -321,8 +361,15 @@ def _checked_folder() -> Path | None:
         raise StorageError(str(error)) from error
 
 
-def _learners(kinds: Iterable[Kind]) -> tuple[str, ...]:
+def learners_of(kinds: Iterable[Kind]) -> tuple[str, ...]:
+    """Return the names of the learners of kinds."""
     return tuple(dict.fromkeys(kind.unit.learner for kind in kinds))
+
+
+def announcement(families: Iterable[Iterable[Kind]]) -> str:
+    """Return what is told before kinds are compiled, family by family."""
+    names = ", ".join(name for kinds in families for name in learners_of(kinds))
+    return f"compiling kernels for this machine, once: {names}"
 
 
 def _compile(child: Child, kinds: Sequence[Kind]) -> Outcome:
@@ -334,10 +381,9 @@ def _told(
     learners: tuple[str, ...], future: Future[Outcome], tell: Callable[[str], None]
 ) -> Compiled:
     outcome = future.result()
-    found = Compiled(learners, outcome.seconds, outcome.reason)
-    what = f"{', '.join(learners)} after {duration(found.seconds)}"
-    tell(f"compiled {what}" if not found.reason else f"not compiled: {what}: {found.reason}")
-    return found
+    compiled = Compiled(learners, outcome.seconds, outcome.reason)
+    tell(compiled.line)
+    return compiled
 
 
 def check(compiled: Iterable[Compiled]) -> None:

@@ -15,7 +15,9 @@ from distributed.scheduler import KilledWorker
 
 from lcdb import errors
 from lcdb.errors import InterruptedBuildError, LCDBError
+from lcdb_builders.run.alongside import Compilation
 from lcdb_builders.run.cluster import Pool
+from lcdb_builders.run.compiling import Compiled, compile_seconds
 from lcdb_builders.run.jobs import Job
 from lcdb_builders.run.progress import Progress
 from lcdb_builders.run.remote import work
@@ -102,6 +104,8 @@ class Engine:
         Called now and then; may raise to end the build.
     tally
         What became of blocks.
+    compilation
+        What these workers are to compile.
     """
 
     pool: Pool
@@ -113,11 +117,13 @@ class Engine:
     finished: Callable[[str], None]
     watch: Callable[[], None]
     tally: Tally = field(default_factory=Tally)
+    compilation: Compilation = field(default_factory=lambda: Compilation({}))
 
     def __post_init__(self) -> None:
         self._waiting: deque[Job] = deque()
         self._taken: list[Job] = []
         self._running: dict[Future, _Run] = {}
+        self._compiling: dict[Future, str] = {}
         self._deaths: Counter[str] = Counter()
         self._left: Counter[str] = Counter()
         self._done: SimpleQueue[Future] = SimpleQueue()
@@ -135,10 +141,12 @@ class Engine:
         look
             Returns what is left of jobs that other builders have had, in the order of work.
         """
-        self._waiting.extend(jobs)
+        self._waiting.extend(self.compilation.hold(jobs))
         self._left.update(job.dataset for job in jobs)
+        if self.compilation.announcement:
+            self.progress.tell(self.compilation.announcement)
         try:
-            while self._waiting or self._running or self._taken:
+            while self._waiting or self._running or self._taken or not self.compilation.is_over:
                 if self.stop():
                     raise self.stop.error()
                 self.watch()
@@ -160,7 +168,7 @@ class Engine:
                 self.progress.tell(f"computing on {self.pool.place}")
             self._tell_of_workers(self.pool.threads(), now)
             self._counted_at = now
-        return IN_FLIGHT * self._threads - len(self._running)
+        return IN_FLIGHT * self._threads - len(self._running) - len(self._compiling)
 
     def _tell_of_workers(self, threads: int, now: float) -> None:
         """Tell when there are fewer workers than before, and when there is none."""
@@ -185,6 +193,14 @@ class Engine:
 
     def _submit(self) -> None:
         room = self._room()
+        while room > 0 and (family := self.compilation.next()):
+            arguments = self.compilation.arguments(family)
+            future = self.pool.client.submit(
+                work, "compile", arguments, None, pure=False, retries=2, priority=1
+            )
+            self._compiling[future] = family
+            future.add_done_callback(self._done.put)
+            room -= 1
         while room > 0 and self._waiting:
             job = self._waiting.popleft()
             leases = self._lease(job)
@@ -228,6 +244,9 @@ class Engine:
                 future = self._done.get_nowait()
 
     def _take_in(self, future: Future) -> None:
+        if future in self._compiling:
+            self._take_in_family(self._compiling.pop(future), future)
+            return
         run = self._running.pop(future, None)
         if run is None:  # abandoned
             return
@@ -236,6 +255,16 @@ class Engine:
             self._note(run.job, outcome)
         finally:
             run.release()
+
+    def _take_in_family(self, family: str, future: Future) -> None:
+        """Let the jobs of a family go ahead, whatever became of compiling it."""
+        learners = self.compilation.learners(family)
+        if future.status == "finished":
+            outcome = Outcome(**future.result())
+            if outcome.status != "stopped":  # by somebody who shares the workers
+                self.progress.tell(Compiled(learners, outcome.seconds, outcome.reason).line)
+        self.progress.advance(compile_seconds(family), 0)
+        self._waiting = deque(self.compilation.finish(family, self._waiting))
 
     def _outcome(self, future: Future, job: Job) -> Outcome:
         """Return what became of a task, also if its dask worker did not live to tell."""
@@ -303,7 +332,7 @@ class Engine:
         after = look(before)
         self._pause = LOOKS[0] if len(after) < len(before) else min(2 * self._pause, LOOKS[1])
         self._look_at = time.monotonic() + self._pause
-        self._waiting.extend(after)
+        self._waiting.extend(self.compilation.hold(after))
         self._left.update(job.dataset for job in after)
         left = {block.key for job in after for block in job.blocks}
         for job in before:
@@ -316,8 +345,9 @@ class Engine:
 
     def _abandon(self) -> None:
         """Leave nothing behind: no task at work for nobody, and no lease."""
-        runs, futures = list(self._running.values()), list(self._running)
+        runs, futures = list(self._running.values()), [*self._running, *self._compiling]
         self._running.clear()
+        self._compiling.clear()
         if futures:
             with suppress(Exception):  # the workers may be gone already
                 self.pool.halt(futures)

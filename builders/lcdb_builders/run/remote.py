@@ -19,7 +19,10 @@ def work(task: str, arguments: Mapping[str, Any], timeout: float | None) -> dict
     thread = threading.get_ident()
     with _lock:
         child = _children.setdefault(thread, Child())
-    return child.run(task, arguments, timeout).as_json()
+    outcome = child.run(task, arguments, timeout)
+    if task == "compile":  # what compiles takes hundreds of megabytes, and gives none back
+        child.close()
+    return outcome.as_json()
 
 
 def stop_work() -> None:
