@@ -31,25 +31,22 @@ def task_of(snapshot):
 
 def scores_by_rows(kind, parameter, task, rows):
     """Scores of all rows of a dataset, the model grown row by row."""
-    d = task.X.shape[1]
-    grown = moments.moments_of(kind, task.classes, d)
-    model = gaussian.model_of(kind, task.classes, d, len(rows), 1.0)
+    model = gaussian.model_of(kind, task.classes, task.X.shape[1], len(rows), 1.0)
     for row in rows:
-        moments.add_row(kind, grown, task.X[row], task.y[row])
-    gaussian.fit_moments(kind, parameter, grown, len(rows), model)
+        moments.add_row(kind, model.moments, task.X[row], task.y[row])
+    gaussian.fit(kind, parameter, True, len(rows), model)
     return scores_of(kind, model, task)
 
 
-def scores_by_draw(kind, parameter, task, rows):
+def scores_by_draw(kind, parameter, task, rows, rooted=False):
     """The same, the model fitted to weighted rows."""
-    d = task.X.shape[1]
-    taken = moments.moments_of(kind, task.classes, d)
-    model = gaussian.model_of(kind, task.classes, d, len(rows), 1.0)
+    model = gaussian.model_of(kind, task.classes, task.X.shape[1], len(rows), 1.0)
     weight, distinct = np.zeros(len(task.y), np.int64), np.empty(len(task.y), np.int64)
     count = weigh(rows, weight, distinct)
-    n, K = len(rows), task.classes
-    places = (np.empty(K, np.int64), np.empty(K, np.int64), np.empty(n + K * d, np.int64))
-    gaussian.fit_draw(kind, parameter, task, weight, distinct, count, n, taken, places, model)
+    moments.add_draw(kind, task, weight, distinct[:count], model.moments)
+    if rooted:
+        gaussian.take_roots(kind, model)
+    gaussian.fit(kind, parameter, rooted, len(rows), model)
     return scores_of(kind, model, task)
 
 
@@ -79,6 +76,7 @@ def check(snapshot, name, parameter, sizes, seed):
             for scores in (
                 scores_by_rows(kind, parameter, task, rows),
                 scores_by_draw(kind, parameter, task, rows),
+                scores_by_draw(kind, parameter, task, rows, rooted=True),
             ):
                 off = relative(scores[:, present], right)
                 assert off <= tolerance(parameter), (snapshot.name, name, n, replace, off)

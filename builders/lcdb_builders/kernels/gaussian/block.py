@@ -6,8 +6,6 @@ so a cell's numbers do not depend on which other cells are computed with it.
 
 from __future__ import annotations
 
-from collections import namedtuple
-
 import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
@@ -21,167 +19,84 @@ from lcdb_builders.kernels.core.sets import (
     regroup,
     weigh,
 )
-from lcdb_builders.kernels.gaussian.model import fit_draw, fit_moments, model_of, score_columns
-from lcdb_builders.kernels.gaussian.moments import add_row, forget, moments_of
-from lcdb_builders.kernels.scores.metrics import room, score_log_scores
+from lcdb_builders.kernels.gaussian.model import fit, model_of, score_columns
+from lcdb_builders.kernels.gaussian.moments import add_draw, add_row, forget
+from lcdb_builders.kernels.scores.cells import cell_of, clear
+from lcdb_builders.kernels.scores.metrics import score_log_scores
 
-__all__ = [
-    "desk_of",
-    "gaussian_block",
-    "places_of",
-    "score_constant_sets",
-    "score_left_out",
-    "score_rest_of_classes",
-]
-
-#: Workspace of a block: `S`, `packed` (K, columns) log scores; `XT` (d, columns) and `begin` (K,)
-#: a repetition's own columns; `lo`, `hi` (1, K) a cell's own test set; `index` (columns,) what it
-#: is picked from; `order` (pool,) rows drawn; `weight` (N,); `distinct` (N,).
-Desk = namedtuple(
-    "Desk",
-    ["S", "packed", "XT", "begin", "lo", "hi", "index", "order", "weight", "distinct", "room"],
-)
-
-
-def desk_of(task: Task, columns: Columns) -> Desk:
-    """Return the workspace of a block."""
-    d, size = columns.XT.shape
-    classes = task.classes
-    own = size if columns.varying else 0
-    return Desk(
-        np.empty((classes, size)),
-        np.empty((classes, own)),
-        np.empty((d, own)),
-        np.empty(classes, np.int64),
-        np.empty((1, classes), np.int64),
-        np.empty((1, classes), np.int64),
-        np.empty(own, np.int64),
-        np.empty(len(task.pool), np.int64),
-        np.zeros(len(task.y), np.int64),
-        np.empty(len(task.pool), np.int64),
-        room(classes, size),
-    )
-
-
-def places_of(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the `places` of `add_draw`."""
-    classes, d = task.classes, task.X.shape[1]
-    return (
-        np.empty(classes, np.int64),
-        np.empty(classes, np.int64),
-        np.empty(len(task.pool) + classes * d, np.int64),
-    )
+__all__ = ["begin_repetition", "gaussian_block", "score_test_sets", "take_rows"]
 
 
 @kernel(glue=True)
-def score_constant_sets(kind, model, columns, desk, out):
-    """Score a fitted model on every constant test set; ``out`` is (sets, WIDTH)."""
-    score_columns(kind, model, columns.XT, 0, columns.XT.shape[1], desk.S)
-    for k in range(len(columns.lo)):
-        score_log_scores(desk.S, model.present, columns.lo[k], columns.hi[k], desk.room, out[k])
-
-
-@kernel(glue=True)
-def score_rest_of_classes(kind, model, moments, desk, out):
-    """Score on what an additive training set leaves of the repetition's own columns."""
-    lo = desk.lo[0]
-    hi = desk.hi[0]
-    for c in range(len(lo)):
-        lo[c] = desk.begin[c] + moments.counts[c]
-        score_columns(kind, model, desk.XT, lo[c], hi[c], desk.S)
-    score_log_scores(desk.S, model.present, lo, hi, desk.room, out[0])
-
-
-@kernel(glue=True)
-def score_left_out(kind, model, columns, desk, out):
-    """Score on the columns that a draw has left out."""
-    lo = desk.lo[0]
-    hi = desk.hi[0]
-    score_columns(kind, model, columns.XT, 0, columns.XT.shape[1], desk.S)
-    left_out(columns, desk.weight, desk.index, lo, hi)
-    gather(desk.S, model.present, desk.index, hi[len(hi) - 1], desk.packed)
-    score_log_scores(desk.packed, model.present, lo, hi, desk.room, out[0])
-
-
-@kernel(glue=True)
-def _additive_repetition(kind, parameter, task, columns, r, moments, model, desk, out):
-    """Score a repetition along an additive curve.
-
-    Parameters
-    ----------
-    kind, parameter
-        `NMC`, `LDC` or `QDC`, and its shrinkage or ridge.
-    task, columns, r
-        Cells, where they are scored, and which repetition of the block.
-    moments, model, desk
-        Workspace.
-    out
-        (sizes, repetitions, sets, WIDTH), filled.
-    """
-    draw(task, 0, task.first + r, desk.order)
-    if columns.varying:
-        regroup(task, desk.order, desk.XT, desk.begin, desk.hi[0], desk.lo[0])
-    forget(moments)
-    done = 0
-    for i in range(len(task.sizes)):
-        n = task.sizes[i]
-        for row in desk.order[done:n]:
-            add_row(kind, moments, task.X[row], task.y[row])
-        done = n
-        fit_moments(kind, parameter, moments, n, model)
+def begin_repetition(task, columns, repetition, model, cell):
+    """Start an additive curve: draw its order, from which no row is taken yet."""
+    if task.sampling == ADDITIVE:
+        clear(cell)
+        forget(model.moments)
+        draw(task, 0, repetition, cell.order)
         if columns.varying:
-            score_rest_of_classes(kind, model, moments, desk, out[i, r])
-        else:
-            score_constant_sets(kind, model, columns, desk, out[i, r])
+            regroup(task, cell.order, cell.XT, cell.begin, cell.hi[0], cell.lo[0])
 
 
 @kernel(glue=True)
-def _draw_and_fit(kind, parameter, task, n, repetition, moments, places, model, desk):
-    """Draw a cell afresh and fit to it.
+def take_rows(kind, task, n, repetition, model, cell):
+    """List the n rows of a cell with their weights, and take their moments.
 
     Parameters
     ----------
-    kind, parameter
-        `NMC`, `LDC` or `QDC`, and its shrinkage or ridge.
+    kind
+        `NMC`, `LDC` or `QDC`.
     task, n, repetition
-        The cell.
-    moments, places, model, desk
-        Workspace; the model is fitted, and `desk.weight` says how often each row was drawn.
+        The cell; along an additive curve the rows before are taken already.
+    model, cell
+        Moments, and rows; both are written.
     """
-    draw(task, n, repetition, desk.order)
-    distinct = desk.distinct
-    count = weigh(desk.order[:n], desk.weight, distinct)
-    fit_draw(kind, parameter, task, desk.weight, distinct, count, n, moments, places, model)
+    if task.sampling == ADDITIVE:
+        for i in range(cell.size[0], n):
+            row = cell.order[i]
+            cell.distinct[i] = row
+            cell.weight[row] = 1
+            add_row(kind, model.moments, task.X[row], task.y[row])
+        cell.size[0] = n
+    else:
+        clear(cell)
+        draw(task, n, repetition, cell.order)
+        cell.size[0] = weigh(cell.order[:n], cell.weight, cell.distinct)
+        add_draw(kind, task, cell.weight, cell.distinct[: cell.size[0]], model.moments)
+
+
+@kernel(glue=True)
+def score_test_sets(kind, task, columns, model, cell, out):
+    """Score a fitted model on every test set; ``out`` is (sets, WIDTH)."""
+    lo, hi = cell.lo[0], cell.hi[0]
+    if columns.varying and task.sampling == ADDITIVE:
+        # The repetition's own columns are in the order in which they are drawn.
+        for c in range(task.classes):
+            lo[c] = cell.begin[c] + model.moments.counts[c]
+            score_columns(kind, model, cell.XT, lo[c], hi[c], cell.F)
+        score_log_scores(cell.F, model.present, lo, hi, cell.room, out[0])
+        return
+    score_columns(kind, model, columns.XT, 0, columns.XT.shape[1], cell.F)
+    if columns.varying:
+        left_out(columns, cell.weight, cell.index, lo, hi)
+        gather(cell.F, model.present, cell.index, hi[len(hi) - 1], cell.packed)
+        score_log_scores(cell.packed, model.present, lo, hi, cell.room, out[0])
+    else:
+        for k in range(len(columns.lo)):
+            score_log_scores(cell.F, model.present, columns.lo[k], columns.hi[k], cell.room, out[k])
 
 
 @kernel(borrow=True)
-def _run(kind, parameter, task, columns, moments, model, places, desk, out):
-    """Fill a block.
-
-    Parameters
-    ----------
-    kind, parameter
-        `NMC`, `LDC` or `QDC`, and its shrinkage or ridge.
-    task, columns
-        Cells, and where they are scored.
-    moments, model, places, desk
-        Workspace.
-    out
-        (sizes, repetitions, sets, WIDTH), filled.
-    """
+def _run(kind, parameter, task, columns, model, cell, out):
+    """Fill a block: `model` and `cell` are workspace, the rest is as of `gaussian_block`."""
     for r in range(task.stop - task.first):
-        if task.sampling == ADDITIVE:
-            _additive_repetition(kind, parameter, task, columns, r, moments, model, desk, out)
-            continue
+        repetition = task.first + r
+        begin_repetition(task, columns, repetition, model, cell)
         for i in range(len(task.sizes)):
             n = task.sizes[i]
-            _draw_and_fit(kind, parameter, task, n, task.first + r, moments, places, model, desk)
-            if columns.varying:
-                score_left_out(kind, model, columns, desk, out[i, r])
-            else:
-                score_constant_sets(kind, model, columns, desk, out[i, r])
-            for row in desk.order[:n]:
-                desk.weight[row] = 0
+            take_rows(kind, task, n, repetition, model, cell)
+            fit(kind, parameter, task.sampling == ADDITIVE, n, model)
+            score_test_sets(kind, task, columns, model, cell, out[i, r])
 
 
 def gaussian_block(
@@ -204,7 +119,5 @@ def gaussian_block(
     """
     d = task.X.shape[1]
     # Made here, so that the kernel borrows every array and counts no references.
-    moments = moments_of(kind, task.classes, d)
     model = model_of(kind, task.classes, d, len(task.pool), unit)
-    places, desk = places_of(task), desk_of(task, columns)
-    _run(kind, parameter, task, columns, moments, model, places, desk, out)
+    _run(kind, parameter, task, columns, model, cell_of(task, columns, d), out)

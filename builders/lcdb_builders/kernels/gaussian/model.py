@@ -17,8 +17,9 @@ from lcdb_builders.kernels.gaussian.moments import (
     EACH_CLASS,
     NO_ROOT,
     POOLED,
-    add_draw,
+    columns_of,
     mean_variance,
+    moments_of,
     overall_mean,
 )
 from lcdb_builders.kernels.gaussian.qr import factor, invert, solve, solve_transposed, stack
@@ -30,40 +31,37 @@ __all__ = [
     "QDC",
     "Model",
     "begin_fit",
-    "fit_draw",
-    "fit_moments",
+    "fit",
     "linear_scores",
     "model_of",
     "score_columns",
+    "take_roots",
 ]
 
 # A kind is the scatter that it needs.
 NMC, LDC, QDC = NO_ROOT, POOLED, EACH_CLASS
 
-#: `present` (K,) classes of the training set; `means` (K, d); of LDC `coef` (K, d), `centre` (d,);
-#: of QDC `white` (K, d, d); of both `intercept` (K,); `spread` (1,) the mean within-class variance
-#: s̄, `unit` (1,) what it is if there is none; workspace `L` (d, d), `Z` (d, rows) and `Y`
+#: `moments` of the training rows and their `present` (K,) classes; `means` (K, d); of LDC `coef`
+#: (K, d), `centre` (d,); of QDC `white` (K, d, d); of both `intercept` (K,); `spread` (1,) the mean
+#: within-class variance s̄, `unit` what it is if there is none; workspace `L` (d, d) and `Y`
 #: (d + 1, CHUNK).
-Model = namedtuple(
-    "Model",
-    ["present", "means", "coef", "intercept", "centre", "white", "spread", "unit", "L", "Z", "Y"],
-)
+Model = namedtuple("Model", "moments present means coef intercept centre white spread unit L Y")
 
 
 def model_of(kind, classes, d, rows, unit):
     """Return an unfitted model, with workspace for draws of so many distinct rows."""
     return Model(
-        np.zeros(classes, bool),
-        np.zeros((classes, d)),
-        np.zeros((classes, d)),
-        np.zeros(classes),
-        np.zeros(d),
-        np.zeros((classes if kind == QDC else 1, d, d)),
-        np.ones(1),
-        np.full(1, unit),
-        np.zeros((d, d)),
-        np.zeros((d, rows + (classes + 1) * d)),
-        np.zeros((d + 1, CHUNK)),
+        moments=moments_of(kind, classes, d, rows),
+        present=np.zeros(classes, bool),
+        means=np.zeros((classes, d)),
+        coef=np.zeros((classes, d)),
+        intercept=np.zeros(classes),
+        centre=np.zeros(d),
+        white=np.zeros((classes if kind == QDC else 1, d, d)),
+        spread=np.ones(1),
+        unit=unit,
+        L=np.zeros((d, d)),
+        Y=np.zeros((d + 1, CHUNK)),
     )
 
 
@@ -82,8 +80,9 @@ def _median(values):
 
 
 @kernel(borrow=True)
-def _shrink(shrinkage, moments, n, classes, model):
+def _shrink(shrinkage, n, classes, model):
     """Means moved towards the overall mean, as the reference does it (Tibshirani et al. 2002)."""
+    moments = model.moments
     K, d = moments.means.shape
     deviation = moments.row
     for j in range(d):
@@ -107,8 +106,9 @@ def _shrink(shrinkage, moments, n, classes, model):
 
 
 @kernel(borrow=True)
-def _discriminants(moments, n, model):
+def _discriminants(n, model):
     """Coefficients and intercepts of LDC from the factor in ``model.L``."""
+    moments = model.moments
     classes, d = moments.means.shape
     overall_mean(moments, n, model.centre)
     for c in range(classes):
@@ -126,108 +126,88 @@ def _discriminants(moments, n, model):
 
 
 @kernel(glue=True)
-def _whiten(moments, n, c, model):
+def _whiten(n, c, model):
     """Inverse factor and intercept of class c of QDC from the factor in ``model.L``."""
     invert(model.L, model.white[c])
     log_det = 0.0
     for j in range(len(model.L)):
         log_det += math.log(abs(model.L[j, j]))
-    model.intercept[c] = math.log(moments.counts[c] / n) - log_det
+    model.intercept[c] = math.log(model.moments.counts[c] / n) - log_det
 
 
 @kernel(glue=True)
-def _whiten_by_spread(moments, n, c, model):
+def _whiten_by_spread(n, c, model):
     """Inverse factor and intercept of a class that has no covariance: that of s̄ I."""
     d = len(model.L)
     for j in range(d):
         for k in range(j):
             model.white[c, j, k] = 0.0
         model.white[c, j, j] = 1.0 / math.sqrt(model.spread[0])
-    model.intercept[c] = math.log(moments.counts[c] / n) - 0.5 * d * math.log(model.spread[0])
+    model.intercept[c] = math.log(model.moments.counts[c] / n) - 0.5 * d * math.log(model.spread[0])
 
 
 @kernel(borrow=True)
-def begin_fit(kind, parameter, moments, n, model):
+def begin_fit(kind, parameter, n, model):
     """Take means and spread, shrinking those of NMC; returns whether there are several classes."""
+    moments = model.moments
     classes = 0
     for c in range(len(moments.counts)):
         model.present[c] = moments.counts[c] > 0
         classes += model.present[c]
         for j in range(len(moments.within)):
             model.means[c, j] = moments.means[c, j]
-    model.spread[0] = mean_variance(moments.within, n, model.unit[0])
+    model.spread[0] = mean_variance(moments.within, n, model.unit)
     if kind == NMC and parameter > 0.0 and n > classes:
-        _shrink(parameter, moments, n, classes, model)
+        _shrink(parameter, n, classes, model)
     return classes > 1
 
 
-@kernel(glue=True)
-def fit_moments(kind, parameter, moments, n, model):
-    """Fit to the n rows that `add_row` has added; a model of one class is its `present` alone.
-
-    Parameters
-    ----------
-    kind
-        `NMC`, `LDC` or `QDC`.
-    parameter
-        Shrinkage of NMC, ridge of LDC and QDC.
-    moments, n, model
-        Rows and their number; overwritten.
-    """
-    if not begin_fit(kind, parameter, moments, n, model):
-        return
-    d = len(model.centre)
-    ridge = parameter * model.spread[0]
-    if kind == LDC:
-        stack(moments.roots[0], model.Z)
-        factor(model.Z, 0, d, n, ridge, model.L)
-        _discriminants(moments, n, model)
-    elif kind == QDC:
-        for c in range(len(model.present)):
-            if model.present[c] and moments.distinct[c]:
-                stack(moments.roots[c], model.Z)
-                factor(model.Z, 0, d, moments.counts[c], ridge, model.L)
-                _whiten(moments, n, c, model)
-            elif model.present[c]:
-                _whiten_by_spread(moments, n, c, model)
+@kernel(borrow=True)
+def take_roots(kind, model):
+    """Write the triangular roots of a draw's scatters, as if its rows had been added one by one."""
+    moments = model.moments
+    for s in range(len(moments.roots)):
+        first, stop = columns_of(kind, s, moments)
+        if first < stop:
+            factor(moments.Z, first, stop, 1, 0.0, model.L)
+            for i in range(len(model.L)):
+                for j in range(len(model.L)):
+                    moments.roots[s, i, j] = model.L[j, i] if j >= i else 0.0
 
 
 @kernel(glue=True)
-def fit_draw(kind, parameter, task, weight, distinct, count, n, moments, places, model):
-    """Fit to a draw.
+def fit(kind, parameter, rooted, n, model):
+    """Fit to rows whose moments were taken; a model of one class is its `present` alone.
 
     Parameters
     ----------
     kind, parameter
         `NMC`, `LDC` or `QDC`, and its shrinkage or ridge.
-    task
-        The block.
-    weight
-        (N,) how often each row was drawn.
-    distinct, count
-        ``distinct[:count]`` are the rows drawn, in the order of their first draws.
+    rooted
+        Whether triangular roots are factored, which last, or a draw, of which nothing is left.
     n
-        How many rows those are with their copies.
-    moments, places, model
-        Overwritten, see `add_draw`.
+        How many rows those are, with copies.
+    model
+        Fitted.
     """
-    d = len(model.centre)
-    spare = d if kind == QDC else 0
-    add_draw(task, weight, distinct, count, spare, moments, places, model.Z)
-    if not begin_fit(kind, parameter, moments, n, model):
+    if not begin_fit(kind, parameter, n, model):
         return
-    first, stop, _ = places
+    moments = model.moments
     ridge = parameter * model.spread[0]
-    if kind == LDC:
-        factor(model.Z, 0, count, n, ridge, model.L)
-        _discriminants(moments, n, model)
-    elif kind == QDC:
-        for c in range(len(model.present)):
-            if model.present[c] and moments.distinct[c]:
-                factor(model.Z, first[c], stop[c], moments.counts[c], ridge, model.L)
-                _whiten(moments, n, c, model)
-            elif model.present[c]:
-                _whiten_by_spread(moments, n, c, model)
+    for s in range(len(moments.roots)):
+        if kind == LDC or moments.distinct[s]:
+            first, stop = columns_of(kind, s, moments)
+            if rooted:
+                stack(moments.roots[s], moments.Z)
+                first, stop = 0, len(model.L)
+            count = n if kind == LDC else moments.counts[s]
+            factor(moments.Z, first, stop, count, ridge, model.L)
+            if kind == LDC:
+                _discriminants(n, model)
+            else:
+                _whiten(n, s, model)
+        elif model.present[s]:
+            _whiten_by_spread(n, s, model)
 
 
 @kernel(borrow=True)

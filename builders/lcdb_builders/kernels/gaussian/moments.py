@@ -22,35 +22,42 @@ __all__ = [
     "Moments",
     "add_draw",
     "add_row",
+    "columns_of",
     "forget",
     "mean_variance",
     "moments_of",
     "overall_mean",
 ]
 
-# Whose scatter `add_row` keeps a root of.
+# Whose scatter is factored, and whose root `add_row` keeps: nobody's, that of all, of each class.
 NO_ROOT, POOLED, EACH_CLASS = 0, 1, 2
 
 #: `counts` (K,) weights; `base` (K, d) first row of each class; `offsets` (K, d) sums relative to
 #: it; `means` (K, d); `within` (d,) squared deviations from the class means; `distinct` (K,)
-#: whether a class has two different rows; `roots` (1 or K, d, d) triangular roots of the scatter
-#: of all classes or of each; `row` (d,) workspace.
+#: whether a class has two different rows; `roots` (0, 1 or K, d, d) triangular roots of scatters;
+#: `row` (d,) workspace. Of a draw: `Z` (d, columns) deviations times root weights; `first` and
+#: `stop` (K,), where each class stands in it, and `rows` (columns,), which rows those are.
 Moments = namedtuple(
-    "Moments", ["counts", "base", "offsets", "means", "within", "distinct", "roots", "row"]
+    "Moments", "counts base offsets means within distinct roots row Z first stop rows"
 )
 
 
-def moments_of(roots, classes, d):
-    """Return moments of no rows."""
+def moments_of(roots, classes, d, rows):
+    """Return moments of no rows, with room for draws of so many distinct ones."""
+    columns = rows + (classes + 1) * d
     return Moments(
-        np.zeros(classes, np.int64),
-        np.zeros((classes, d)),
-        np.zeros((classes, d)),
-        np.zeros((classes, d)),
-        np.zeros(d),
-        np.zeros(classes, bool),
-        np.zeros((classes if roots == EACH_CLASS else 1, d, d)),
-        np.zeros(d),
+        counts=np.zeros(classes, np.int64),
+        base=np.zeros((classes, d)),
+        offsets=np.zeros((classes, d)),
+        means=np.zeros((classes, d)),
+        within=np.zeros(d),
+        distinct=np.zeros(classes, bool),
+        roots=np.zeros(({NO_ROOT: 0, POOLED: 1, EACH_CLASS: classes}[roots], d, d)),
+        row=np.zeros(d),
+        Z=np.zeros((d, columns)),
+        first=np.zeros(classes, np.int64),
+        stop=np.zeros(classes, np.int64),
+        rows=np.zeros(columns, np.int64),
     )
 
 
@@ -131,70 +138,43 @@ def overall_mean(moments, n, centre):
 
 
 @kernel(borrow=True)
-def _group_draw(task, weight, distinct, count, spare, moments, first, stop, rows):
-    """Group distinct rows by class with spare places after each class, and count their weights.
-
-    Parameters
-    ----------
-    task
-        The block.
-    weight
-        (N,) how often each row was drawn.
-    distinct, count
-        ``distinct[:count]`` are the rows drawn.
-    spare
-        Places to leave free after each class.
-    moments
-        Its `counts` and `base` are overwritten.
-    first, stop, rows
-        Where each class begins and ends, and which rows stand there; overwritten.
-    """
+def _group_draw(roots, task, weight, drawn, moments):
+    """Group distinct rows by class, and count their weights."""
+    first, stop = moments.first, moments.stop
+    # `factor` extends the columns of what it factors.
+    spare = len(moments.Z) if roots == EACH_CLASS else 0
     for c in range(task.classes):
         stop[c] = 0
         moments.counts[c] = 0
-    for i in range(count):
-        stop[task.y[distinct[i]]] += 1
+        moments.distinct[c] = False
+    for row in drawn:
+        stop[task.y[row]] += 1
     before = 0
     for c in range(task.classes):
         first[c] = before
         before += stop[c] + spare
         stop[c] = first[c]
-    for i in range(count):
-        row = distinct[i]
+    for row in drawn:
         c = task.y[row]
         if stop[c] == first[c]:
             for j in range(task.X.shape[1]):
                 moments.base[c, j] = task.X[row, j]
-        rows[stop[c]] = row
+        moments.rows[stop[c]] = row
         stop[c] += 1
         moments.counts[c] += weight[row]
 
 
 @kernel(reorder=True, borrow=True)
-def _centre_class(task, weight, rows, c, first, stop, moments, Z):
-    """Deviations of the rows of one class from its mean, times the root of their weights.
-
-    Parameters
-    ----------
-    task
-        The block.
-    weight
-        (N,) how often each row was drawn.
-    rows, c, first, stop
-        ``rows[first:stop]`` are those of class c.
-    moments
-        Those of the class are overwritten; what is within classes is added to.
-    Z
-        (d, columns), of which first:stop are overwritten.
-    """
-    count = moments.counts[c]
+def _centre_class(task, weight, c, moments):
+    """Take the moments of one class, and write the deviations from its mean."""
+    first, stop, count = moments.first[c], moments.stop[c], moments.counts[c]
     changed = 0.0
-    for j in range(len(Z)):
-        z = Z[j, first:stop]
+    for j in range(len(moments.Z)):
+        z = moments.Z[j, first:stop]
         base = moments.base[c, j]
         offset = 0.0
         for i in range(stop - first):
-            row = np.uint64(rows[first + i])
+            row = np.uint64(moments.rows[first + i])
             z[i] = task.X[row, j] - base
             offset += weight[row] * z[i]
         moments.offsets[c, j] = offset
@@ -202,7 +182,7 @@ def _centre_class(task, weight, rows, c, first, stop, moments, Z):
         moments.means[c, j] = base + mean
         squares = 0.0
         for i in range(stop - first):
-            row = np.uint64(rows[first + i])
+            row = np.uint64(moments.rows[first + i])
             z[i] = math.sqrt(float(weight[row])) * (z[i] - mean)
             squares += z[i] * z[i]
         moments.within[j] += squares
@@ -211,31 +191,31 @@ def _centre_class(task, weight, rows, c, first, stop, moments, Z):
 
 
 @kernel(borrow=True)
-def add_draw(task, weight, distinct, count, spare, moments, places, Z):
-    """Take the moments of a draw, and leave deviations times root weights in Z by class.
+def add_draw(roots, task, weight, drawn, moments):
+    """Take the moments of a draw, and leave its deviations for `factor`.
 
     Parameters
     ----------
+    roots
+        Whose scatter is to be factored.
     task
         A `Task`.
     weight
         (N,) how often each row was drawn.
-    distinct, count
-        ``distinct[:count]`` are the rows drawn, in the order of their first draws.
-    spare
-        Places to leave free after each class.
+    drawn
+        The distinct rows, in the order of their first draws.
     moments
         Overwritten, its `roots` excepted.
-    places
-        ``first`` and ``stop`` (K,), where each class stands in Z, and ``rows``, which rows those
-        are; all overwritten.
-    Z
-        (d, columns), overwritten.
     """
-    first, stop, rows = places
-    _group_draw(task, weight, distinct, count, spare, moments, first, stop, rows)
-    for j in range(len(Z)):
+    _group_draw(roots, task, weight, drawn, moments)
+    for j in range(len(moments.within)):
         moments.within[j] = 0.0
     for c in range(task.classes):
         if moments.counts[c] > 0:
-            _centre_class(task, weight, rows, c, first[c], stop[c], moments, Z)
+            _centre_class(task, weight, c, moments)
+
+
+@kernel(inline=True, borrow=True)
+def columns_of(roots, s, moments):
+    """Return where the rows of scatter `s` of a draw begin and end in `Z`: a class's, or all."""
+    return moments.first[s], moments.stop[s if roots == EACH_CLASS else len(moments.stop) - 1]

@@ -29,9 +29,8 @@ from lcdb_builders.kernels.linear.models import (
     take_rows,
 )
 from lcdb_builders.kernels.linear.newton import copy
+from lcdb_builders.kernels.scores.cells import cell_of, clear
 from lcdb_builders.kernels.scores.one_vs_rest import (
-    clear,
-    desk,
     draw_fresh,
     fitted_classes,
     score_constant_sets,
@@ -181,7 +180,7 @@ def linear_block(kind, task, columns, unit, unit_root, price, out, decisions):
         Passes over rows, linear systems, models fitted by reflections, and models not found, whose
         cells mean nothing.
     """
-    cell = desk(task, columns, task.X.shape[1])
+    cell = cell_of(task, columns, task.X.shape[1])
     models = models_of(task, unit, unit_root)
     set_price(kind, models, price)
     start = np.zeros(models.theta.shape)

@@ -34,9 +34,9 @@ from lcdb_builders.kernels.linear.models import (
     take_rows,
 )
 from lcdb_builders.kernels.linear.newton import copy
+from lcdb_builders.kernels.scores.cells import cell_of
 from lcdb_builders.kernels.scores.metrics import room
 from lcdb_builders.kernels.scores.one_vs_rest import (
-    desk,
     fitted_classes,
     score_constant_sets,
     score_left_out,
@@ -226,7 +226,7 @@ def linear_tuned(kind, task, columns, unit, root, tuning, held, tuned):
     (4,) int64
         What `linear_block` counts.
     """
-    cell = desk(task, columns, task.X.shape[1])
+    cell = cell_of(task, columns, task.X.shape[1])
     path = _paths(task, tuning, unit, root)
     _start_from_pool(kind, task, tuning, path, cell)
     for r in range(task.stop - task.first):

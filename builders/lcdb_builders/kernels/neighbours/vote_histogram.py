@@ -16,7 +16,7 @@ from collections import namedtuple
 import numpy as np
 
 from lcdb_builders.kernels.core.bits import bit_count
-from lcdb_builders.kernels.core.cell import ACCURACY, AUC, BRIER, CLIPPED, CROSS_ENTROPY
+from lcdb_builders.kernels.core.cell import Sums, write_cell
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.simd import LANES, load, marks, spread
 from lcdb_builders.kernels.scores.losses import LOSS_OF_ONE, LOSS_OF_ZERO
@@ -158,7 +158,8 @@ def _loss(votes, voters, logs):
 
 
 @kernel(glue=True)
-def _score_two_classes(counts, voters, rows, logs, out):
+def _sum_two_classes(counts, voters, logs):
+    """Return the sums of rows, from the votes of both classes for class 1."""
     right = 0
     error = 0
     loss = 0.0
@@ -171,10 +172,7 @@ def _score_two_classes(counts, voters, rows, logs, out):
             loss += zeros * _loss(missing, voters, logs)
         if ones > 0:
             loss += ones * _loss(v, voters, logs)
-    out[ACCURACY] = right / rows
-    out[BRIER] = error / (voters * voters) / rows
-    out[CROSS_ENTROPY] = loss / rows
-    out[CLIPPED] = counts[0, voters] + counts[1, 0]
+    return Sums(right, error / (voters * voters), loss, counts[0, voters] + counts[1, 0])
 
 
 @kernel(glue=True)
@@ -208,8 +206,8 @@ def score_tally(tally, s, voters, sizes, out):
         present += sizes[c] > 0
     counts = tally.counts[s]
     if len(counts) == 1:
-        _score_two_classes(counts[0], voters, rows, tally.logs, out)
-        out[AUC] = _area(counts[0, 0], counts[0, 1], voters, rows) if present > 1 else np.nan
+        area = _area(counts[0, 0], counts[0, 1], voters, rows) if present > 1 else np.nan
+        write_cell(_sum_two_classes(counts[0], voters, tally.logs), area, rows, out)
         return
     area = 0.0
     error = 0
@@ -227,8 +225,5 @@ def score_tally(tally, s, voters, sizes, out):
         clipped += own[0]
         if sizes[c] > 0 and present > 1:
             area += _area(others, own, voters, rows)
-    out[ACCURACY] = tally.right[s] / rows
-    out[AUC] = area / present if present > 1 else np.nan
-    out[BRIER] = error / (voters * voters) / rows
-    out[CROSS_ENTROPY] = loss / rows
-    out[CLIPPED] = clipped
+    sums = Sums(tally.right[s], error / (voters * voters), loss, clipped)
+    write_cell(sums, area / present if present > 1 else np.nan, rows, out)

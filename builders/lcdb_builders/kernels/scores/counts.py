@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lcdb_builders.kernels.core.cell import ACCURACY, AUC, BRIER, CLIPPED, CROSS_ENTROPY, WIDTH
+from lcdb_builders.kernels.core.cell import WIDTH, Sums, write_cell
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.scores.auc import round_rank
 from lcdb_builders.kernels.scores.kept import keep_constant
@@ -110,11 +110,8 @@ def score_groups(p, counts, out):
             kept = min(max(own, EPSILON), 1.0 - EPSILON)
             clipped += members if kept > own else 0
             loss -= members * np.log(kept)
-    out[ACCURACY] = right / rows
-    out[AUC] = _mean_grouped_auc(p, counts)
-    out[BRIER] = error / rows / (2.0 if classes == 2 else 1.0)
-    out[CROSS_ENTROPY] = loss / rows
-    out[CLIPPED] = clipped
+    error *= 0.5 if classes == 2 else 1.0
+    write_cell(Sums(right, error, loss, clipped), _mean_grouped_auc(p, counts), rows, out)
 
 
 @kernel(borrow=True)
@@ -149,15 +146,13 @@ def score_confusion(counts, out):
         if chosen > 0 and others > 0:
             hits = counts[c, c]
             # Both labelled c, or both not, tie.
-            won = hits * (others - (taken - hits)) + others * hits
-            won += (chosen - hits) * (others - (taken - hits))
+            won = chosen * (others - (taken - hits)) + others * hits
             area += won / (2.0 * chosen * others)
     wrong = rows - right
-    out[ACCURACY] = right / rows
-    out[AUC] = area / present if present > 1 else np.nan
-    out[BRIER] = wrong * (1.0 if classes == 2 else 2.0) / rows
-    out[CROSS_ENTROPY] = (wrong * LOSS_OF_ZERO + right * LOSS_OF_ONE) / rows
-    out[CLIPPED] = wrong
+    error = wrong * (1.0 if classes == 2 else 2.0)
+    loss = wrong * LOSS_OF_ZERO + right * LOSS_OF_ONE
+    area = area / present if present > 1 else np.nan
+    write_cell(Sums(right, error, loss, wrong), area, rows, out)
 
 
 @kernel

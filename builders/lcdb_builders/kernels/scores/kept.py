@@ -25,7 +25,6 @@ from lcdb_builders.kernels.scores.losses import GUESS, LARGEST, LEAD, REST, TIED
 __all__ = [
     "keep_constant",
     "keep_group",
-    "keep_labels_and_ranks",
     "keep_margins",
     "keep_probabilities",
     "keep_softmax",
@@ -108,28 +107,6 @@ def keep_softmax(odds, classes, powers, work, a, b, rows, out):
 
 
 @kernel(borrow=True)
-def keep_probabilities(p, a, b, rows, out):
-    """Keep the (K, columns) probabilities of columns a:b."""
-    for c in range(len(p)):
-        share = out[WIDTH + (1 + c) * rows :]
-        for i in range(a, b):
-            share[i] = p[c, i]
-
-
-@kernel(borrow=True)
-def keep_labels_and_ranks(odds, guess, a, b, rows, out):
-    """Keep what `probability_losses` has made of columns a:b: (K, columns) odds, and labels."""
-    count = len(odds)
-    label = out[WIDTH:]
-    for i in range(b - a):
-        label[a + i] = guess[i]
-    for c in range(count):
-        rank = label[(1 + count + c) * rows :]
-        for i in range(a, b):
-            rank[i] = odds[c, i]
-
-
-@kernel(borrow=True)
 def keep_group(p, i, rows, out):
     """Keep a row of a group with the (K,) probabilities `p`."""
     best = p[0]
@@ -143,6 +120,13 @@ def keep_group(p, i, rows, out):
             label[i] = float(c)
         label[(1 + c) * rows + i] = share
         label[(1 + len(p) + c) * rows + i] = share / (1.0 - share) if share < 1.0 else LARGEST
+
+
+@kernel(borrow=True)
+def keep_probabilities(p, a, b, rows, out):
+    """Keep columns a:b, from their (K, columns) probabilities."""
+    for i in range(a, b):
+        keep_group(p[:, i], i, rows, out)
 
 
 @kernel(borrow=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lcdb_builders.kernels.core.cell import Sums
 from lcdb_builders.kernels.core.elementary import exp_nonpositive, log_normal
 from lcdb_builders.kernels.core.jit import kernel
 
@@ -264,8 +265,8 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
 
     Returns
     -------
-    right, error, loss, clipped
-        Labels right, sum of squared errors, sum of losses, rows clipped from below.
+    Sums
+        Of the rows.
     """
     size = b - a
     end = a + pad(size)
@@ -280,7 +281,7 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
     _class_odds(scores, classes, a, end, powers, first, second, top, rest, lead)
     _label_losses(end - a, truth, top, rest, squares, own, lead, p, error)
     clipped = _count_clipped(p[:size])
-    return right, _total(error[:size]), log_loss(p[:size]), clipped
+    return Sums(right, _total(error[:size]), log_loss(p[:size]), clipped)
 
 
 @kernel(borrow=True)
@@ -311,7 +312,7 @@ def margin_losses(margin, label, a, b, rows):
         missing = small_share if leads else large_share
         error[i] = missing * missing
     clipped = _count_clipped(p[:size])
-    return right, _total(error[:size]), log_loss(p[:size]), clipped
+    return Sums(right, _total(error[:size]), log_loss(p[:size]), clipped)
 
 
 @kernel(borrow=True)
@@ -344,4 +345,7 @@ def probability_losses(p, classes, label, a, b, rows):
             # What the AUC ranks by: near 1 single precision tells odds apart, not probabilities.
             share[i] = x / (1.0 - x) if x < 1.0 else LARGEST
     clipped = _count_clipped(own[:size])
-    return right, _total(error[:size]), log_loss(own[:size]), clipped
+    squares = _total(error[:size])
+    if len(p) == 2:
+        squares *= 0.5  # of one class
+    return Sums(right, squares, log_loss(own[:size]), clipped)

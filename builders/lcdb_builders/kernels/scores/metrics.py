@@ -28,17 +28,12 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.cell import ACCURACY, AUC, BRIER, CLIPPED, CROSS_ENTROPY, WIDTH
+from lcdb_builders.kernels.core.cell import WIDTH, Sums, add_sums, write_cell
 from lcdb_builders.kernels.core.elementary import log_sigmoid
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.scores.auc import WORKSPACE, pairs_won, rank_beyond, round_ranks
 from lcdb_builders.kernels.scores.counts import score_constant
-from lcdb_builders.kernels.scores.kept import (
-    keep_labels_and_ranks,
-    keep_margins,
-    keep_probabilities,
-    keep_softmax,
-)
+from lcdb_builders.kernels.scores.kept import keep_margins, keep_probabilities, keep_softmax
 from lcdb_builders.kernels.scores.losses import (
     CHUNK,
     GUESS,
@@ -273,10 +268,7 @@ def _to_log_scores(packed, classes, a, b):
 @kernel(glue=True)
 def _score_packed_classes(classes, present, decisions, rows, workspace, out):
     """Score packed log scores, or decision values."""
-    right = 0
-    error = 0.0
-    loss = 0.0
-    clipped = 0
+    sums = Sums(0, 0.0, 0.0, 0)
     packed = workspace.packed
     work = workspace.rows
     for a in range(0, rows, CHUNK):
@@ -285,43 +277,26 @@ def _score_packed_classes(classes, present, decisions, rows, workspace, out):
         label_columns(packed, classes, a, end, work[0], work[GUESS])
         if decisions:
             _to_log_scores(packed, classes, a, end)
-        sums = softmax_losses(packed, classes, workspace.label, a, b, workspace.powers, work)
+        run = softmax_losses(packed, classes, workspace.label, a, b, workspace.powers, work)
+        sums = add_sums(sums, run)
         if len(out) > WIDTH:
             keep_softmax(packed, classes, workspace.powers, work, a, b, rows, out)
-        right += sums[0]
-        error += sums[1]
-        loss += sums[2]
-        clipped += sums[3]
-    out[ACCURACY] = right / rows
-    out[AUC] = _mean_auc(present, workspace)
-    out[BRIER] = error / rows
-    out[CROSS_ENTROPY] = loss / rows
-    out[CLIPPED] = clipped
+    write_cell(sums, _mean_auc(present, workspace), rows, out)
 
 
 @kernel(glue=True)
 def _score_packed_margins(rows, workspace, out):
     """Score packed differences of log scores."""
-    right = 0
-    error = 0.0
-    loss = 0.0
-    clipped = 0
+    sums = Sums(0, 0.0, 0.0, 0)
     margin = workspace.packed[0]
     for a in range(0, rows, CHUNK):
         b = min(a + CHUNK, rows)
-        sums = margin_losses(margin, workspace.label, a, b, workspace.rows)
+        run = margin_losses(margin, workspace.label, a, b, workspace.rows)
+        sums = add_sums(sums, run)
         if len(out) > WIDTH:
             keep_margins(margin, a, b, rows, out)
-        right += sums[0]
-        error += sums[1]
-        loss += sums[2]
-        clipped += sums[3]
-    out[ACCURACY] = right / rows
     # Log-odds of the classes are opposite numbers: both areas are the same.
-    out[AUC] = _class_auc(margin, 1, workspace)
-    out[BRIER] = error / rows
-    out[CROSS_ENTROPY] = loss / rows
-    out[CLIPPED] = clipped
+    write_cell(sums, _class_auc(margin, 1, workspace), rows, out)
 
 
 @kernel(borrow=True)
@@ -364,23 +339,11 @@ def score_probabilities(p, present, lo, hi, workspace, out):
     packed = workspace.packed
     for c in range(len(p)):
         _pack(p[c], lo, hi, workspace.start, packed[c])
-    right = 0
-    error = 0.0
-    loss = 0.0
-    clipped = 0
+    sums = Sums(0, 0.0, 0.0, 0)
     for a in range(0, rows, CHUNK):
         b = min(a + CHUNK, rows)
         if len(out) > WIDTH:
             keep_probabilities(packed, a, b, rows, out)
-        sums = probability_losses(packed, classes, workspace.label, a, b, workspace.rows)
-        if len(out) > WIDTH:
-            keep_labels_and_ranks(packed, workspace.rows[GUESS], a, b, rows, out)
-        right += sums[0]
-        error += sums[1]
-        loss += sums[2]
-        clipped += sums[3]
-    out[ACCURACY] = right / rows
-    out[AUC] = _mean_auc(present, workspace)
-    out[BRIER] = error / rows / (2.0 if len(p) == 2 else 1.0)
-    out[CROSS_ENTROPY] = loss / rows
-    out[CLIPPED] = clipped
+        run = probability_losses(packed, classes, workspace.label, a, b, workspace.rows)
+        sums = add_sums(sums, run)
+    write_cell(sums, _mean_auc(present, workspace), rows, out)

@@ -7,19 +7,12 @@ decision values for class 1 as they are.
 
 from __future__ import annotations
 
-from collections import namedtuple
-
-import numpy as np
-
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import draw, gather, left_out, weigh
 from lcdb_builders.kernels.scores.counts import score_constant
-from lcdb_builders.kernels.scores.metrics import room, score_decisions, score_margins
+from lcdb_builders.kernels.scores.metrics import score_decisions, score_margins
 
 __all__ = [
-    "Desk",
-    "clear",
-    "desk",
     "draw_fresh",
     "fitted_classes",
     "score_constant_sets",
@@ -27,57 +20,6 @@ __all__ = [
     "score_own_sets",
     "score_side_by_side",
 ]
-
-#: Workspace of a block: `F`, `packed` (K, columns) decision values; `present` (K,) classes of the
-#: training set; `fitted` (K,) those with a model of their own; `counts` (K,) training weight by
-#: class; `XT` (d, columns) and `begin` (K,) a repetition's own columns; `lo`, `hi` (1, K) a cell's
-#: own test set; `index` (columns,) what it is picked from; `order`, `distinct` (pool,) rows drawn;
-#: `weight` (N,) multiplicities, `size` (1,) how many distinct rows there are.
-Desk = namedtuple(
-    "Desk",
-    [
-        "F",
-        "packed",
-        "present",
-        "fitted",
-        "counts",
-        "XT",
-        "begin",
-        "lo",
-        "hi",
-        "index",
-        "order",
-        "distinct",
-        "weight",
-        "size",
-        "room",
-    ],
-)
-
-
-@kernel(glue=True)
-def desk(task, columns, width):
-    """Return the workspace for a block; `width` features of its own columns are kept."""
-    size = len(columns.rows)
-    classes = task.classes
-    own = size if columns.varying else 0
-    return Desk(
-        np.empty((classes, size)),
-        np.empty((classes, own)),
-        np.zeros(classes, np.bool_),
-        np.zeros(classes, np.bool_),
-        np.zeros(classes),
-        np.empty((width, own)),
-        np.empty(classes, np.int64),
-        np.empty((1, classes), np.int64),
-        np.empty((1, classes), np.int64),
-        np.empty(own, np.int64),
-        np.empty(len(task.pool), np.int64),
-        np.empty(len(task.pool), np.int64),
-        np.zeros(len(task.y), np.int64),
-        np.zeros(1, np.int64),
-        room(classes, size),
-    )
 
 
 @kernel(borrow=True)
@@ -113,82 +55,47 @@ def draw_fresh(task, n, repetition, cell):
     return size
 
 
-@kernel(glue=True)
-def clear(cell):
-    """Forget the rows of `draw_fresh`."""
-    for row in cell.distinct[: cell.size[0]]:
-        cell.weight[row] = 0
-
-
 @kernel(borrow=True)
-def _oppose(F, cell, first, stop):
-    """Write the decision values of a class without a fit: the opposite of the other class's."""
-    fitted = 0
-    last = 0
-    for c in range(len(F)):
-        if cell.fitted[c]:
-            fitted += 1
-            last = c
-    if fitted == 1:
-        for c in range(len(F)):
-            if cell.present[c] and c != last:
-                for t in range(first, stop):
-                    F[c, t] = -F[last, t]
+def score_side_by_side(F, cell, lo, hi, workspace, out):
+    """Score the decision values of one test set, ``F[c, lo[k]:hi[k]]`` for its rows of class k.
 
-
-@kernel(borrow=True, glue=True)
-def _score(F, cell, lo, hi, workspace, out):
-    """Score one test set from decision values."""
-    present = 0
-    only = 0
-    for c in range(len(cell.present)):
+    Where two classes of more are present, those of the first are written.
+    """
+    classes = len(cell.present)
+    present, first, last = 0, classes, 0
+    for c in range(classes):
         if cell.present[c]:
             present += 1
-            only = c
+            first = min(first, c)
+            last = c
     if present == 1:
-        score_constant(only, lo, hi, out)
-    elif len(cell.present) == 2:
+        score_constant(last, lo, hi, out)
+    elif classes == 2:
         score_margins(F[1], lo, hi, workspace, out)
     else:
+        for k in range(classes if present == 2 else 0):
+            for t in range(lo[k], hi[k]):
+                F[first, t] = -F[last, t]
         score_decisions(F, cell.present, lo, hi, workspace, out)
 
 
 @kernel(borrow=True)
 def score_constant_sets(columns, cell, out):
     """Score ``cell.F`` on every constant test set; ``out`` is (sets, WIDTH)."""
-    if len(cell.present) > 2:
-        _oppose(cell.F, cell, 0, cell.F.shape[1])
     for k in range(len(columns.lo)):
-        _score(cell.F, cell, columns.lo[k], columns.hi[k], cell.room, out[k])
+        score_side_by_side(cell.F, cell, columns.lo[k], columns.hi[k], cell.room, out[k])
 
 
 @kernel(borrow=True)
 def score_own_sets(cell, out):
     """Score ``cell.F`` on the columns ``lo[0]:hi[0]`` of each class."""
-    lo = cell.lo[0]
-    hi = cell.hi[0]
-    if len(cell.present) > 2:
-        for c in range(len(lo)):
-            _oppose(cell.F, cell, lo[c], hi[c])
-    _score(cell.F, cell, lo, hi, cell.room, out[0])
-
-
-@kernel(borrow=True)
-def score_side_by_side(F, cell, lo, hi, workspace, out):
-    """Score decision values of columns of another array, all of them between lo and hi."""
-    if len(cell.present) > 2:
-        _oppose(F, cell, 0, hi[len(hi) - 1])
-    _score(F, cell, lo, hi, workspace, out)
+    score_side_by_side(cell.F, cell, cell.lo[0], cell.hi[0], cell.room, out[0])
 
 
 @kernel(borrow=True)
 def score_left_out(columns, cell, out):
     """Score ``cell.F`` on the columns of rows of weight 0."""
-    lo = cell.lo[0]
-    hi = cell.hi[0]
+    lo, hi = cell.lo[0], cell.hi[0]
     left_out(columns, cell.weight, cell.index, lo, hi)
-    size = hi[len(hi) - 1]
-    gather(cell.F, cell.fitted, cell.index, size, cell.packed)
-    if len(cell.present) > 2:
-        _oppose(cell.packed, cell, 0, size)
-    _score(cell.packed, cell, lo, hi, cell.room, out[0])
+    gather(cell.F, cell.fitted, cell.index, hi[len(hi) - 1], cell.packed)
+    score_side_by_side(cell.packed, cell, lo, hi, cell.room, out[0])

@@ -13,9 +13,8 @@ from collections import namedtuple
 
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import ADDITIVE, draw
+from lcdb_builders.kernels.scores.cells import cell_of, clear
 from lcdb_builders.kernels.scores.one_vs_rest import (
-    clear,
-    desk,
     draw_fresh,
     fitted_classes,
     score_constant_sets,
@@ -249,7 +248,7 @@ def svm_block(task, columns, gram, C, tolerance, limit, out, decisions):
     (4,) int64
         Rounds, pair steps, rows moved, and machines that violate optimality by more than `limit`.
     """
-    cell = desk(task, columns, 0)
+    cell = cell_of(task, columns, 0)
     additive = task.sampling == ADDITIVE
     machines = machines_of(task, gram)
     sets = sets_of(task, gram, task.classes if additive and task.classes > 2 else 1)

@@ -23,9 +23,8 @@ from lcdb_builders.kernels.core.holdout import (
     record,
 )
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.scores.cells import cell_of, clear
 from lcdb_builders.kernels.scores.one_vs_rest import (
-    clear,
-    desk,
     draw_fresh,
     fitted_classes,
     score_own_sets,
@@ -205,8 +204,8 @@ def svm_tuned(task, columns, gram, tuning, tolerances, limits, held, held_column
     (4,) int64
         As of `svm_block`.
     """
-    cell = desk(task, columns, 0)
-    own = desk(task, held_columns, 0)
+    cell = cell_of(task, columns, 0)
+    own = cell_of(task, held_columns, 0)
     machines = machines_of(task, gram)
     moving = sets_of(task, gram, 1)[0]
     grid = tuning.grid
