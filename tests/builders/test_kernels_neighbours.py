@@ -19,11 +19,10 @@ from lcdb_builders.kernels.core.sets import (
 from lcdb_builders.kernels.neighbours import block as neighbours
 from lcdb_builders.kernels.neighbours.block import nearest_block, table_of
 from lcdb_builders.kernels.neighbours.vote_histogram import forget, score_tally, tally_of, tally_row
-from lcdb_builders.kernels.neighbours.votes import carries, votes_block
+from lcdb_builders.kernels.neighbours.votes import votes_block
 from lcdb_builders.kernels.scores.metrics import room, score_probabilities
 from lcdb_builders.learners import neighbours as learner_module
 from lcdb_builders.learners import registry
-from lcdb_builders.learners.batch import task_of
 from snapshots import generated
 from tuned import tuned_unit
 
@@ -57,12 +56,11 @@ def test_tallies_score_as_probabilities_do(classes, seed):
 @pytest.mark.parametrize("kind", ["integers", "duplicates", "ten classes"])
 @pytest.mark.parametrize("splits", [("fixed", "pool"), ("varying",)])
 def test_carried_lists_are_those_of_each_cell_alone(kind, splits, monkeypatch):
-    """Carried from size to size, walked down to, and with no room for tables."""
+    """Carried from size to size, to one size alone, and with no room for tables."""
     snapshot = generated(kind)
     sizes = tuple(range(10, snapshot.rows * 7 // 10 + 1, 3))
     unit = tuned_unit(NNC, snapshot, "additive", splits[0], sizes, grid=(1, 2, 5, 9, 14, 40))
     block = Block(unit, sizes, 0, 2)
-    assert carries(task_of(snapshot, block))
     carried = NNC.block(snapshot, block, splits)
     for i in (0, 1, len(sizes) // 2, len(sizes) - 1):
         alone = NNC.block(snapshot, replace(block, sizes=(sizes[i],)), splits)

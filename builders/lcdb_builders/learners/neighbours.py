@@ -11,9 +11,9 @@ from lcdb_builders.domain.frame import exponent_of
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.kernels.core.cell import WIDTH
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
-from lcdb_builders.kernels.core.sets import ADDITIVE, RANDOM, Columns, Task, constant_columns
+from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task, constant_columns
 from lcdb_builders.kernels.neighbours.block import Table, nearest_block, table_of
-from lcdb_builders.kernels.neighbours.votes import carries, votes_block
+from lcdb_builders.kernels.neighbours.votes import votes_block
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall, KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
@@ -29,16 +29,15 @@ _last: dict[_Key, Table] = {}
 MOST_TABLES = 2
 
 
-def _table(snapshot: Snapshot, task: Task, columns: Columns, *, lists: bool = False) -> Table:
-    """Return distances and, for fresh draws or where `lists` are asked for, lists of candidates."""
-    lists = lists or task.sampling != ADDITIVE
-    key = (snapshot.sha256, lists, task.pool.tobytes(), columns.rows.tobytes())
+def _table(snapshot: Snapshot, task: Task, columns: Columns) -> Table:
+    """Return distances and, for fresh draws, lists of candidates."""
+    additive = task.sampling == ADDITIVE
+    key = (snapshot.sha256, additive, task.pool.tobytes(), columns.rows.tobytes())
     table = _last.get(key)
     if table is None:
         while len(_last) >= MOST_TABLES:
             del _last[next(iter(_last))]
-        table = table_of(task._replace(sampling=RANDOM) if lists else task, columns)
-        _last[key] = table
+        table = _last[key] = table_of(task, columns)
     return table
 
 
@@ -88,7 +87,7 @@ class NNC(KernelLearner):
         """Fill values with one number of neighbours, of which class shares may be kept."""
         only = Tuning(np.uint64(0), np.uint64(0), np.array([neighbours], np.float64), 0)
         none = np.empty((*values.shape[:2], 0), np.int8)
-        table = _table(call.snapshot, call.task, call.columns, lists=not carries(call.task))
+        table = _table(call.snapshot, call.task, call.columns)
         votes_block(call.task, call.columns, table, None, only, Tuned(values, none, none))
 
     def keep(self, call: BlockCall, tuned: Tuned, choices: np.ndarray | None) -> None:
@@ -108,9 +107,9 @@ class NNC(KernelLearner):
     def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
         """Fill a tuned block."""
         snapshot, task, columns = call.snapshot, call.task, call.columns
-        studied, lists = columns, not carries(task)
+        studied = columns
         if not columns.varying:  # then all columns may be held out
             studied = constant_columns(task.X, snapshot.y, snapshot.classes, [task.pool])
-        study = _table(snapshot, task, studied, lists=lists)
-        table = study if columns.varying else _table(snapshot, task, columns, lists=lists)
+        study = _table(snapshot, task, studied)
+        table = study if columns.varying else _table(snapshot, task, columns)
         votes_block(task, columns, table, (studied, study), tuning, tuned)

@@ -4,10 +4,10 @@ Distances are sums of squares in feature order in float64, never fused and never
 distances that are equal stay equal; of rows at equal distance the one drawn first is nearer. On
 integer-valued data half of all queries tie.
 
-Along additive sampling every column keeps its nearest row: a new row is compared with all columns
-at once, and only the few that it is nearest to are touched. Fresh draws of few rows look at them
-one after the other; those of more walk down each column's list of candidates, nearest first, until
-they meet one that was drawn.
+Every column keeps its nearest row: a new row is compared with all columns at once, and only those
+that it is nearest to are touched, which along additive curves are fewer and fewer. Fresh draws of
+many rows walk down each column's list of candidates instead, nearest first, until they meet one
+that was drawn.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ LARGEST_TABLE = 600_000_000
 
 #: `slot` (N,) of the rows that may be drawn; `distance` (slots, columns rounded up to `LANES`);
 #: `near` (columns, slots) twice the slot, nearest first, plus `TIE`. The last two are empty if they
-#: would be too large. `clear` (columns,) entries of each list before the first tie. `own` (N,) the
-#: column of each row, -1 for none; `owner` (columns,) row of the confusion matrices.
-Table = namedtuple("Table", ["slot", "distance", "near", "clear", "own", "owner"])
+#: would be too large. `own` (N,) the column of each row, -1 for none; `owner` (columns,) row of the
+#: confusion matrices.
+Table = namedtuple("Table", "slot distance near own owner")
 
 
 @kernel(borrow=True)
@@ -66,9 +66,8 @@ def distances_to(x, XT, out):
 
 @kernel(borrow=True)
 def _mark_ties(distance, order, label, near):
-    """Turn one column's ascending order of slots into its list; returns where its ties begin."""
+    """Turn one column's ascending order of slots into its list."""
     size = len(order)
-    clear = size
     first = 0
     while first < size:
         stop = first + 1
@@ -77,13 +76,8 @@ def _mark_ties(distance, order, label, near):
             mixed |= label[order[stop]] != label[order[first]]
             stop += 1
         for q in range(first, stop):
-            near[q] = 2 * order[q]
-            if mixed and q + 1 < stop:
-                near[q] += TIE
-        if mixed and clear == size:
-            clear = first
+            near[q] = 2 * order[q] + (TIE if mixed and q + 1 < stop else 0)
         first = stop
-    return clear
 
 
 def whole_lanes(size: int) -> int:
@@ -108,20 +102,18 @@ def table_of(task: Task, columns: Columns) -> Table:
         distances_to(task.X[task.pool[i]], columns.XT, distance[i, :size])
     wanted = size if fits and task.sampling != ADDITIVE else 0
     near = np.empty((wanted, rows), np.uint16 if 2 * rows < 2**16 else np.uint32)
-    clear, label = np.zeros(wanted, np.int64), task.y[task.pool]
+    label = task.y[task.pool]
     for first in range(0, wanted, RUN):
         some = np.ascontiguousarray(distance[:, first : min(first + RUN, size)].T)
         for t, order in enumerate(some.argsort(axis=1)):
-            clear[first + t] = _mark_ties(some[t], order, label, near[first + t])
-    return Table(slot, distance, near, clear, own, owner)
+            _mark_ties(some[t], order, label, near[first + t])
+    return Table(slot, distance, near, own, owner)
 
 
 #: Workspace. Of columns: the distance `best` (columns rounded up to `LANES`) and the class `label`
 #: (columns,) of the nearest row so far, and `room` for distances; `confusion` (sets * K, K) counts;
 #: of draws: `order` (pool,) and, by slot, `position`, which draw brought each row first, from 1.
-NearestBuffers = namedtuple(
-    "NearestBuffers", ["best", "label", "room", "confusion", "order", "position"]
-)
+NearestBuffers = namedtuple("NearestBuffers", "best label room confusion order position")
 
 
 def _buffers_of(task: Task, columns: Columns) -> NearestBuffers:
@@ -161,49 +153,31 @@ def distances_of(task, columns, table, row, room):
 
 
 @kernel(glue=True)
-def _score_sets(confusion, sets, out):
-    classes = confusion.shape[1]
-    for k in range(sets):
-        score_confusion(confusion[k * classes : (k + 1) * classes], out[k])
-
-
-@kernel(borrow=True)
-def _additive_repetition(task, columns, table, r, buffers, out):
-    """Score a repetition of all sizes; ``out`` is (sizes, repetitions, sets, WIDTH)."""
+def _restart(columns, buffers):
+    """Return to a training set of no rows: no column is near to any, and all are labelled 0."""
     best, label, confusion = buffers.best, buffers.label, buffers.confusion
-    draw(task, 0, task.first + r, buffers.order)
     sets, classes = columns.lo.shape
     for k in range(sets):
         for c in range(classes):
             for other in range(classes):
                 confusion[k * classes + c, other] = 0
             confusion[k * classes + c, 0] = columns.hi[k, c] - columns.lo[k, c]
+    for t in range(len(best)):
+        best[t] = np.inf if t < len(label) else -1.0  # nothing is nearer than that
     for t in range(len(label)):
-        best[t] = np.inf
         label[t] = 0
-    for t in range(len(label), len(best)):
-        best[t] = -1.0  # nothing is nearer than that
-    done = 0
-    for i in range(len(task.sizes)):
-        while done < task.sizes[i]:
-            row = buffers.order[done]
-            if columns.varying:  # it leaves the test set, and nothing is nearer than that
-                t = table.own[row]
-                confusion[table.owner[t], label[t]] -= 1
-                best[t] = -1.0
-            distance = distances_of(task, columns, table, row, buffers.room)
-            _improve(distance, task.y[row], best, label, table.owner, confusion)
-            done += 1
-        _score_sets(confusion, sets, out[i, r])
 
 
-@kernel(borrow=True)
-def _keep_nearest(distance, c, best, label):
-    """Like `_improve`, without branches: for when much is improved."""
-    for t in range(len(label)):
-        nearer = distance[t] < best[t]
-        best[t] = distance[t] if nearer else best[t]
-        label[t] = c if nearer else label[t]
+@kernel(glue=True)
+def _take_in(task, columns, table, row, buffers):
+    """Add a row to the training set."""
+    best, label, confusion = buffers.best, buffers.label, buffers.confusion
+    if columns.varying:  # it leaves the test set, if it has not
+        t = table.own[row]
+        confusion[table.owner[t], label[t]] -= best[t] >= 0.0
+        best[t] = -1.0
+    distance = distances_of(task, columns, table, row, buffers.room)
+    _improve(distance, task.y[row], best, label, table.owner, confusion)
 
 
 @kernel(borrow=True)
@@ -231,55 +205,42 @@ def walk(near, position):
     return first
 
 
-@kernel(borrow=True)
-def _label_columns(task, columns, table, n, buffers):
-    """Label every column by its nearest row of a draw."""
-    best, label, order, position = buffers.best, buffers.label, buffers.order, buffers.position
-    if n * n > WALK * len(task.pool) and len(table.near) > 0:
-        for t in range(len(label)):
-            label[t] = task.y[order[walk(table.near[t], position) - 1]]
-        return
-    for t in range(len(label)):
-        best[t] = np.inf
-    for i in range(n):
-        row = order[i]
-        if position[table.slot[row]] == i + 1:  # copies of a row change nothing
-            distance = distances_of(task, columns, table, row, buffers.room)
-            _keep_nearest(distance, task.y[row], best, label)
-
-
-@kernel(borrow=True)
-def _fresh_cell(task, columns, table, n, repetition, buffers, out):
-    """Score a cell whose rows are drawn afresh; ``out`` is (sets, WIDTH)."""
+@kernel(glue=True)
+def _walk_to_draw(task, columns, table, n, buffers):
+    """Label every column by its nearest row of a draw, from lists."""
     order, position, confusion = buffers.order, buffers.position, buffers.confusion
-    draw(task, n, repetition, order)
-    for i in range(len(confusion)):
-        for c in range(confusion.shape[1]):
-            confusion[i, c] = 0
     for i in range(n - 1, -1, -1):
         position[table.slot[order[i]]] = i + 1
-    _label_columns(task, columns, table, n, buffers)
-    for t in range(len(buffers.label)):
-        confusion[table.owner[t], buffers.label[t]] += 1
-    for i in range(n):
-        slot = table.slot[order[i]]
-        if columns.varying and position[slot] == i + 1:  # it is in no test set
-            t = table.own[order[i]]
-            confusion[table.owner[t], buffers.label[t]] -= 1
+    for t in range(len(table.near)):
+        counts = confusion[table.owner[t]]
+        counts[0] -= 1
+        slot = table.slot[columns.rows[t]]
+        if not (columns.varying and slot >= 0 and position[slot] > 0):  # else in no test set
+            counts[task.y[order[walk(table.near[t], position) - 1]]] += 1
     for i in range(n):
         position[table.slot[order[i]]] = 0
-    _score_sets(confusion, len(columns.lo), out)
 
 
 @kernel(borrow=True)
 def _run(task, columns, table, buffers, out):
+    order = buffers.order
     for r in range(task.stop - task.first):
-        if task.sampling == ADDITIVE:
-            _additive_repetition(task, columns, table, r, buffers, out)
-            continue
+        done = 0
         for i in range(len(task.sizes)):
             n = task.sizes[i]
-            _fresh_cell(task, columns, table, n, task.first + r, buffers, out[i, r])
+            if task.sampling != ADDITIVE or i == 0:
+                draw(task, n, task.first + r, order)
+                _restart(columns, buffers)
+                done = 0
+            if len(table.near) > 0 and n * n > WALK * len(task.pool):
+                _walk_to_draw(task, columns, table, n, buffers)
+            else:
+                for row in order[done:n]:
+                    _take_in(task, columns, table, row, buffers)
+                done = n
+            for k in range(len(columns.lo)):
+                first, stop = k * task.classes, (k + 1) * task.classes
+                score_confusion(buffers.confusion[first:stop], out[i, r, k])
 
 
 def nearest_block(task: Task, columns: Columns, table: Table, out: np.ndarray) -> None:

@@ -17,24 +17,22 @@ from lcdb_builders.kernels.core.sets import Columns
 from lcdb_builders.kernels.core.simd import LANES, load, marks
 from lcdb_builders.kernels.neighbours.block import EVERY, Table, distances_of, whole_lanes
 
-__all__ = ["Carried", "carried_of", "restart", "take_in"]
+__all__ = ["Carried", "carried_of", "insert", "restart", "take_in"]
 
 #: `near` (columns, kept) twice the slots of the nearest rows, nearest first, of equal ones the
 #: first drawn; their `distance` (columns, kept); `limit` and `room` (columns rounded up to
-#: `LANES`,), the distance that a row must beat, and distances; `clear` (columns,) how many of each
-#: list are clear of ties: all.
-Carried = namedtuple("Carried", ["near", "distance", "limit", "room", "clear"])
+#: `LANES`,), the distance that a row must beat, and distances.
+Carried = namedtuple("Carried", "near distance limit room")
 
 
 def carried_of(columns: Columns, table: Table, kept: int) -> Carried:
     """Return room for so many nearest rows of each column."""
     size = len(columns.rows)
     return Carried(
-        np.zeros((size, kept), table.near.dtype),
-        np.zeros((size, kept)),
-        np.zeros(whole_lanes(size)),
-        np.zeros(whole_lanes(size)),
-        np.full(size, kept),
+        near=np.zeros((size, kept), table.near.dtype),
+        distance=np.zeros((size, kept)),
+        limit=np.zeros(whole_lanes(size)),
+        room=np.zeros(whole_lanes(size)),
     )
 
 
@@ -47,8 +45,8 @@ def restart(carried):
 
 
 @kernel(borrow=True)
-def _insert(near, distance, held, new, entry):
-    """Put a row in its place among the first `held`, or one less, which make room for it."""
+def insert(near, distance, held, new, entry):
+    """Put a row in its place among the `held` nearest, which make room for it."""
     place = held
     while place > 0 and distance[place - 1] > new:
         distance[place] = distance[place - 1]
@@ -83,6 +81,6 @@ def take_in(task, columns, table, row, count, carried):
         while nearer != 0:
             t = np.uint64(first) + lowest_bit(nearer)
             nearer &= nearer - np.uint32(1)
-            _insert(carried.near[t], carried.distance[t], held, distance[t], entry)
+            insert(carried.near[t], carried.distance[t], held, distance[t], entry)
             if full:
                 carried.limit[t] = carried.distance[t, kept - 1]

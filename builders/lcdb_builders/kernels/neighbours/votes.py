@@ -6,8 +6,8 @@ drawn first votes first; with fewer rows than neighbours all of them vote.
 The classes of the nearest neighbours are written side by side (`voters`), only as many as the
 largest number of neighbours needs, and `vote_histogram` counts votes for every number at once. They
 come from lists of candidates (`block.Table`) or, along an additive curve, from the lists that it
-carries along (`carried`). The class shares of one number of neighbours, of blocks that are not
-tuned, are scored row by row.
+carries along (`carried`). Of blocks that are not tuned, which have one number of neighbours, the
+class shares are scored row by row.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lcdb_builders.kernels.core.holdout import (
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task, draw, left_out, weigh
 from lcdb_builders.kernels.neighbours.block import Table
-from lcdb_builders.kernels.neighbours.carried import Carried, carried_of, restart, take_in
+from lcdb_builders.kernels.neighbours.carried import carried_of, restart, take_in
 from lcdb_builders.kernels.neighbours.vote_histogram import forget, score_tally, tally_of, tally_row
 from lcdb_builders.kernels.neighbours.voters import (
     LARGEST_POOL,
@@ -45,41 +45,33 @@ from lcdb_builders.kernels.neighbours.voters import (
 )
 from lcdb_builders.kernels.scores.metrics import room, score_probabilities
 
-__all__ = ["Study", "carries", "votes_block"]
+__all__ = ["Study", "votes_block"]
 
-# Additive curves carry lists along if they have at least one in so many of all sizes.
-SPARSE = 10
-
-#: Workspace. Of the grid: `most` (G,) different numbers of neighbours, `step` (G,) where each value
-#: stands among them, `wanted` (G,) values to try; `scores` (sets, G, WIDTH). `voters` of a column,
-#: and the `tally` of their votes. Of cells: `order`, `distinct` (pool,), `index` (columns,), `lo`,
-#: `hi`, `size` (K,); `P` (K, columns) shares of votes, `every` (K,) true and `room` to score them.
+#: Workspace. Whether cells are tuned: `tunes`. Of the grid: `most` (G,) different numbers of
+#: neighbours, `step` (G,) where each value stands among them, `wanted` (G,) values to try; `scores`
+#: (sets, G, WIDTH). `voters` of a column, and the `tally` of their votes. Of cells: `order`,
+#: `distinct` (pool,), `index` (columns,), `lo`, `hi`, `size` (K,). Of cells that are not tuned: `P`
+#: (K, columns) shares of votes, `every` (K,) true and `room` to score them.
 VoteBuffers = namedtuple(
     "VoteBuffers",
-    "most step wanted scores voters tally order distinct index lo hi size P every room",
+    "tunes most step wanted scores voters tally order distinct index lo hi size P every room",
 )
-#: Columns that a cell may be scored or studied on, and the `table` of them; `carried` lists, of no
-#: length if none are.
-Study = namedtuple("Study", ["columns", "table", "carried"])
-#: Lists of candidates `near` (columns, room) of which the first `length` count, and how many of
-#: each are `clear` of ties.
-Lists = namedtuple("Lists", ["near", "length", "clear"])
+#: Columns that a cell may be scored or studied on, the `table` of them, and lists that are
+#: `carried` along additive curves. `near` are those or the lists of the table.
+Study = namedtuple("Study", "columns table carried near")
 #: Columns by class: those of class c are ``index[lo[c]:hi[c]]``.
-Polled = namedtuple("Polled", ["index", "lo", "hi"])
+Polled = namedtuple("Polled", "index lo hi")
 
 
-def carries(task: Task) -> bool:
-    """Return whether lists of nearest rows are carried along the sizes of a task."""
-    return task.sampling == ADDITIVE and SPARSE * len(task.sizes) >= task.sizes[-1]
-
-
-def _buffers_of(task: Task, columns: Columns, tuning: Tuning) -> VoteBuffers:
+def _buffers_of(task: Task, columns: Columns, tunes: bool, tuning: Tuning) -> VoteBuffers:
     classes, slots, values = task.classes, len(task.pool), len(tuning.grid)
     most = min(int(tuning.grid.max()), int(task.sizes[-1]))
+    shared = 0 if tunes else len(columns.rows)
     return VoteBuffers(
+        tunes=tunes,
         most=np.zeros(values, np.int64),
         step=np.zeros(values, np.int64),
-        wanted=np.zeros(values, bool),
+        wanted=np.ones(values, bool),
         scores=np.zeros((len(columns.lo), values, WIDTH)),
         voters=voter_buffers(task, most),
         tally=tally_of(classes, values, most),
@@ -89,62 +81,73 @@ def _buffers_of(task: Task, columns: Columns, tuning: Tuning) -> VoteBuffers:
         lo=np.zeros(classes, np.int64),
         hi=np.zeros(classes, np.int64),
         size=np.zeros(classes, np.int64),
-        P=np.empty((classes, len(columns.rows))),
+        P=np.empty((classes, shared)),
         every=np.ones(classes, bool),
-        room=room(classes, len(columns.rows)),
+        room=room(classes, shared),
     )
 
 
-def _carried(task: Task, columns: Columns, table: Table, tuning: Tuning) -> Carried:
-    """Return room for enough rows that with a fifth held out there are nearly always enough."""
+def _study(task: Task, columns: Columns, table: Table, tuning: Tuning) -> Study:
+    """Carry enough rows that with a fifth held out there are nearly always enough."""
     most = int(tuning.grid.max())
     kept = min(int(1.25 * most + 2.5 * most**0.5), int(task.sizes[-1]))
-    return carried_of(columns, table, kept if carries(task) else 0)
+    additive = task.sampling == ADDITIVE
+    carried = carried_of(columns, table, kept if additive else 0)
+    return Study(columns, table, carried, carried.near if additive else table.near)
 
 
 @kernel(glue=True)
-def _is_walked(task, study, lists, rows, wanted):
+def _is_walked(task, study, length, rows, wanted):
     """Whether going down lists costs less than computing distances, where there are lists."""
-    listed = min(1.0 * lists.length, len(task.pool) * wanted / len(rows))
+    listed = min(1.0 * length, len(task.pool) * wanted / len(rows))
     measured = len(rows) * (4.0 + 0.7 * len(study.columns.XT)) + wanted * wanted / 3.0
-    return len(lists.near) > 0 and listed < measured and len(task.pool) <= LARGEST_POOL
+    return len(study.near) > 0 and listed < measured and len(task.pool) <= LARGEST_POOL
 
 
 @kernel(glue=True)
-def _name_voters(task, study, lists, rows, walked, t, steps, buffers):
-    """Write the classes of the rows nearest to column t.
-
-    Parameters
-    ----------
-    task, study, lists
-        Where rows are, and lists of them.
-    rows, walked
-        Distinct rows that vote, and what `_is_walked` says of them.
-    t
-        The column.
-    steps
-        ``buffers.most[:steps]`` are the numbers of neighbours.
-    buffers
-        Rows have been given their votes; ``voters.classes`` is written.
-    """
-    voters, most = buffers.voters, buffers.most
-    ready = walked and vote_in_list(
-        task, lists.near[t], lists.length, lists.clear[t], voters, most, steps
-    )
-    if not ready:
-        vote_by_distance(task, study.columns.XT, t, rows, voters, most[steps - 1])
+def _share(classes, most, i, P):
+    """Write the shares of the first votes as column i."""
+    for c in range(len(P)):
+        P[c, i] = 0.0
+    for v in range(most):
+        P[classes[v], i] += 1.0
+    for c in range(len(P)):
+        P[c, i] /= most
 
 
 @kernel(borrow=True)
-def _poll(task, study, lists, rows, polled, steps, buffers):
-    """Let rows vote on `polled` columns and count the votes; the rest as for `_name_voters`."""
-    tally, most = buffers.tally, buffers.most
-    walked = _is_walked(task, study, lists, rows, most[steps - 1])
+def _poll(task, study, n, rows, polled, steps, buffers):
+    """Let rows vote on columns, and count the votes of cells that are tuned, or share them.
+
+    Parameters
+    ----------
+    task, study
+        Where rows are, and lists of them.
+    n, rows
+        The cell, and its distinct rows that vote, which have been given their votes.
+    polled
+        The columns.
+    steps
+        ``buffers.most[:steps]`` are the numbers of neighbours.
+    buffers
+        Its `tally` is made anew, or its `P` is written.
+    """
+    voters, tally, most = buffers.voters, buffers.tally, buffers.most
+    wanted = most[steps - 1]
+    length = study.near.shape[1]
+    if task.sampling == ADDITIVE:
+        length = min(n, length)
+    walked = _is_walked(task, study, length, rows, wanted)
     forget(tally, most, steps)
     for c in range(len(polled.lo)):
         for i in range(polled.lo[c], polled.hi[c]):
-            _name_voters(task, study, lists, rows, walked, polled.index[i], steps, buffers)
-            tally_row(buffers.voters.classes, c, most, steps, tally)
+            t = polled.index[i]
+            if not (walked and vote_in_list(study.near[t], length, voters, most, steps)):
+                vote_by_distance(task, study.columns.XT, t, rows, voters, wanted)
+            if buffers.tunes:
+                tally_row(voters.classes, c, most, steps, tally)
+            else:
+                _share(voters.classes, wanted, i, buffers.P)
 
 
 @kernel(borrow=True)
@@ -173,15 +176,6 @@ def _score(polled, steps, buffers, scores):
         score_tally(buffers.tally, s, buffers.most[s], buffers.size, scores[s])
 
 
-@kernel(glue=True)
-def _lists(study, held):
-    """Return lists of candidates after so many rows have been carried along, if they are."""
-    carried, near = study.carried, study.table.near
-    if carried.near.shape[1] > 0:
-        return Lists(carried.near, min(held, carried.near.shape[1]), carried.clear)
-    return Lists(near, near.shape[1], study.table.clear)
-
-
 @kernel(borrow=True)
 def _try_grid(task, tuning, study, n, buffers, cell):
     """Score every grid value on the held-out rows."""
@@ -194,7 +188,7 @@ def _try_grid(task, tuning, study, n, buffers, cell):
         index[t] = study.table.own[cell.held[t]]
     polled = Polled(index, cell.lo, cell.hi)
     give_votes(task, study.table, rows, buffers.voters)
-    _poll(task, study, _lists(study, n), rows, polled, steps, buffers)
+    _poll(task, study, n, rows, polled, steps, buffers)
     take_votes(study.table, rows, buffers.voters)
     scores = buffers.scores[0]
     _score(polled, steps, buffers, scores)
@@ -204,6 +198,28 @@ def _try_grid(task, tuning, study, n, buffers, cell):
 
 
 @kernel(borrow=True)
+def _vote_on_tests(task, test, n, rows, steps, buffers, out):
+    """Score votes on the test sets: every step of a tuned cell, or the one of another into `out`.
+
+    ``out`` is (sets, WIDTH), or more; the rest is as for `_poll`.
+    """
+    columns = test.columns
+    give_votes(task, test.table, rows, buffers.voters)
+    if columns.varying:
+        left_out(columns, buffers.voters.weight, buffers.index, buffers.lo, buffers.hi)
+    for k in range(len(columns.lo)):
+        lo = buffers.lo if columns.varying else columns.lo[k]
+        hi = buffers.hi if columns.varying else columns.hi[k]
+        polled = Polled(buffers.index, lo, hi)
+        _poll(task, test, n, rows, polled, steps, buffers)
+        if buffers.tunes:
+            _score(polled, steps, buffers, buffers.scores[k])
+        else:
+            score_probabilities(buffers.P, buffers.every, lo, hi, buffers.room, out[k])
+    take_votes(test.table, rows, buffers.voters)
+
+
+@kernel(glue=True)
 def _refit(task, tuning, test, n, rows, buffers, cell, out):
     """Score the chosen values on the test sets.
 
@@ -218,81 +234,22 @@ def _refit(task, tuning, test, n, rows, buffers, cell, out):
     out
         (sets, WIDTH), filled.
     """
-    columns = test.columns
     for g in range(len(tuning.grid)):
         buffers.wanted[g] = is_chosen(cell, g)
-    steps = _plan_steps(tuning, n, buffers)
-    give_votes(task, test.table, rows, buffers.voters)
-    if columns.varying:
-        left_out(columns, buffers.voters.weight, buffers.index, buffers.lo, buffers.hi)
-    for k in range(len(columns.lo)):
-        lo = buffers.lo if columns.varying else columns.lo[k]
-        hi = buffers.hi if columns.varying else columns.hi[k]
-        polled = Polled(buffers.index, lo, hi)
-        _poll(task, test, _lists(test, n), rows, polled, steps, buffers)
-        _score(polled, steps, buffers, buffers.scores[k])
-    take_votes(test.table, rows, buffers.voters)
+    _vote_on_tests(task, test, n, rows, _plan_steps(tuning, n, buffers), buffers, out)
     for g in range(len(tuning.grid)):
         if buffers.wanted[g]:
-            for k in range(len(columns.lo)):
+            for k in range(len(out)):
                 for m in range(WIDTH):
                     cell.refit[k, m] = buffers.scores[k, buffers.step[g], m]
             record(cell, g, out)
 
 
 @kernel(borrow=True)
-def _share(task, test, n, rows, wanted, buffers, out):
-    """Score the shares of one number of votes on the test sets, row by row.
+def _run(task, tuning, test, study, buffers, cell, tuned):
+    """Fill the cells of a block: `buffers` and `cell` are workspace, the rest as of `votes_block`.
 
-    Parameters
-    ----------
-    task, test
-        Of the block.
-    n, rows
-        The cell, and its distinct rows.
-    wanted
-        How many neighbours vote.
-    buffers
-        Workspace.
-    out
-        (sets, WIDTH or more), filled.
-    """
-    columns, lists, P = test.columns, _lists(test, n), buffers.P
-    buffers.most[0] = min(wanted, n)
-    give_votes(task, test.table, rows, buffers.voters)
-    if columns.varying:
-        left_out(columns, buffers.voters.weight, buffers.index, buffers.lo, buffers.hi)
-    count = buffers.hi[len(P) - 1] if columns.varying else len(buffers.index)
-    walked = _is_walked(task, test, lists, rows, buffers.most[0])
-    for i in range(count):
-        _name_voters(task, test, lists, rows, walked, buffers.index[i], 1, buffers)
-        for c in range(len(P)):
-            P[c, i] = 0.0
-        for v in range(buffers.most[0]):
-            P[buffers.voters.classes[v], i] += 1.0
-        for c in range(len(P)):
-            P[c, i] /= buffers.most[0]
-    take_votes(test.table, rows, buffers.voters)
-    for k in range(len(columns.lo)):
-        lo = buffers.lo if columns.varying else columns.lo[k]
-        hi = buffers.hi if columns.varying else columns.hi[k]
-        score_probabilities(P, buffers.every, lo, hi, buffers.room, out[k])
-
-
-@kernel(borrow=True)
-def _run(task, tunes, tuning, test, study, buffers, cell, tuned):
-    """Fill the cells of a block.
-
-    Parameters
-    ----------
-    task, tunes, tuning
-        Cells, whether they choose, and from what.
-    test, study
-        What they are scored on, and what they hold out rows of.
-    buffers, cell
-        Workspace.
-    tuned
-        Filled.
+    They are scored on `test`, and hold out rows of `study`.
     """
     weight = buffers.voters.weight
     for r in range(task.stop - task.first):
@@ -304,22 +261,23 @@ def _run(task, tunes, tuning, test, study, buffers, cell, tuned):
             n = task.sizes[i]
             if task.sampling != ADDITIVE or i == 0:
                 draw(task, n, repetition, buffers.order)
-            while test.carried.near.shape[1] > 0 and done < n:
+            while task.sampling == ADDITIVE and done < n:
                 row = buffers.order[done]
                 take_in(task, test.columns, test.table, row, done, test.carried)
-                if tunes and not test.columns.varying:
+                if buffers.tunes and not test.columns.varying:
                     take_in(task, study.columns, study.table, row, done, study.carried)
                 done += 1
             count = weigh(buffers.order[:n], weight, buffers.distinct)
             rows = buffers.distinct[:count]
-            if tunes:
+            if buffers.tunes:
                 flag = hold_out(task, tuning, n, repetition, rows, count, weight, cell)
                 if flag != ONE_CLASS_FIT:
                     _try_grid(task, tuning, study, n, buffers, cell)
                 choose(tuning, flag, cell, tuned.choices[i, r], tuned.flags[i, r])
                 _refit(task, tuning, test, n, rows, buffers, cell, tuned.values[i, r])
             else:
-                _share(task, test, n, rows, np.int64(tuning.grid[0]), buffers, tuned.values[i, r])
+                steps = _plan_steps(tuning, n, buffers)
+                _vote_on_tests(task, test, n, rows, steps, buffers, tuned.values[i, r])
             for row in rows:
                 weight[row] = 0
 
@@ -339,16 +297,17 @@ def votes_block(
     task, columns, tuning
         Cells, where they are scored, and what is chosen from what.
     table
-        Of the columns: lists of candidates, or, if the task `carries` its own, distances.
+        Of the columns.
     studied
         Columns of all rows that may be held out, and their table: if the test set varies, the same.
         None for a block that is not tuned, which has a grid of one value.
     tuned
         Filled.
     """
-    test = Study(columns, table, _carried(task, columns, table, tuning))
+    test = _study(task, columns, table, tuning)
     study = test
     if studied is not None and not columns.varying:
-        study = Study(*studied, _carried(task, *studied, tuning))
-    buffers, cell = _buffers_of(task, columns, tuning), hold_out_of(task, columns, tuning)
-    _run(task, studied is not None, tuning, test, study, buffers, cell, tuned)
+        study = _study(task, *studied, tuning)
+    buffers = _buffers_of(task, columns, studied is not None, tuning)
+    cell = hold_out_of(task, columns, tuning)
+    _run(task, tuning, test, study, buffers, cell, tuned)
