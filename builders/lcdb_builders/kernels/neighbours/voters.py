@@ -12,9 +12,10 @@ from collections import namedtuple
 
 import numpy as np
 
+from lcdb_builders.kernels.core.bits import bit_count
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import Task
-from lcdb_builders.kernels.core.simd import COPIES, LANES, repeat
+from lcdb_builders.kernels.core.simd import COPIES, LANES, load, marks, repeat, spread
 from lcdb_builders.kernels.neighbours.block import TIE
 from lcdb_builders.kernels.neighbours.carried import insert
 
@@ -33,12 +34,13 @@ RUN = 16
 # Places in a draw and in a list are uint16: larger pools have no lists anyway.
 LARGEST_POOL = 2**16 - 1
 
-#: Of rows that vote: `weight` (N,), and by slot `code` (class, then weight, 0 for others) and
-#: `position` (place in the draw, from 1). Of the column in hand: `classes` of its nearest
-#: neighbours, `spots`, which entries of the list they are, and `places` in the draw of a group of
-#: them; by distance, `nearest` rows, and their `distance` from `x` (d,).
+#: Of rows that vote: `weight` (N,), `heaviest` (1,) the largest of them, and by slot `code` (class,
+#: then weight, 0 for others) and `position` (place in the draw, from 1). Of the column in hand:
+#: `classes` of its nearest neighbours, `spots`, which entries of the list they are, and of a group
+#: of them `places` in the draw and `sorted` classes; by distance, `nearest` rows, and their
+#: `distance` from `x` (d,).
 VoterBuffers = namedtuple(
-    "VoterBuffers", "weight code position classes spots places nearest distance x"
+    "VoterBuffers", "weight heaviest code position classes spots places sorted nearest distance x"
 )
 
 
@@ -49,11 +51,13 @@ def voter_buffers(task: Task, most: int) -> VoterBuffers:
     room = most + int(task.sizes[-1]) + COPIES + 2 * LANES
     return VoterBuffers(
         weight=np.zeros(len(task.y), np.int64),
+        heaviest=np.zeros(1, np.int64),
         code=np.zeros(2 * slots, np.uint16),
         position=np.zeros(slots, np.uint16),
         classes=np.zeros(room, np.uint16),
         spots=np.zeros(room, np.uint16),
         places=np.zeros(room, np.uint16),
+        sorted=np.zeros(room, np.uint16),
         nearest=np.zeros(most, np.int64),
         distance=np.zeros(most),
         x=np.zeros(task.X.shape[1]),
@@ -63,12 +67,14 @@ def voter_buffers(task: Task, most: int) -> VoterBuffers:
 @kernel(borrow=True)
 def give_votes(task, table, rows, voters):
     """Give rows, in the order of first draws, a vote."""
+    voters.heaviest[0] = 0
     for i in range(len(rows)):
         row = rows[i]
         slot = table.slot[row]
         voters.code[2 * slot] = task.y[row]
         voters.code[2 * slot + 1] = voters.weight[row]
         voters.position[slot] = i + 1
+        voters.heaviest[0] = max(voters.heaviest[0], voters.weight[row])
 
 
 @kernel(borrow=True)
@@ -80,32 +86,37 @@ def take_votes(table, rows, voters):
 
 
 @kernel(glue=True)
-def _walk(near, length, voters, wanted):
-    """Write the classes of the nearest rows that vote, and which entries of the list they are.
+def _walk(near, length, voters, wanted, careful):
+    """Write the classes of the nearest rows that vote; returns how many, and whether all is well.
 
-    Goes on to the end of a group of equally near rows; returns how many there are. Most rows may
-    not vote: what is written for these is written over, which takes no branch.
+    Most rows may not vote: what is written for these is written over, which takes no branch. Walks
+    that are not careful end at a tie. The others go on to the end of a group of equally near rows,
+    write which entries of the list all are, and know of more copies than are written at once.
     """
     code, classes, spots = voters.code, voters.classes, voters.spots
     size, one = np.uint64(length), np.uint64(1)
     count = np.uint64(0)
     q = np.uint64(0)
-    while q < size and (count < wanted or near[q - one] & TIE):
+    ties = np.uint64(0)
+    while q < size and (count < wanted or (careful and near[q - one] & TIE)):
         stop = min(q + np.uint64(RUN), size)
         for i in range(q, stop):
+            ties |= np.uint64(near[i])
             entry = np.uint64(near[i]) & ~one
-            weight = np.int64(code[entry + one])
-            first = np.int64(count)
-            repeat(code[entry], classes, first)
-            repeat(np.uint16(i), spots, first)
-            while weight > COPIES:
-                first += COPIES
-                weight -= COPIES
-                repeat(code[entry], classes, first)
-                repeat(np.uint16(i), spots, first)
-            count = np.uint64(first + weight)
+            repeat(code[entry], classes, np.int64(count))
+            weight = np.uint64(code[entry + one])
+            if careful:
+                repeat(np.uint16(i), spots, np.int64(count))
+                while weight > COPIES:
+                    count += np.uint64(COPIES)
+                    weight -= np.uint64(COPIES)
+                    repeat(code[entry], classes, np.int64(count))
+                    repeat(np.uint16(i), spots, np.int64(count))
+            count += weight
+        if not careful and ties & one:
+            return np.int64(0), False
         q = stop
-    return np.int64(count)
+    return np.int64(count), True
 
 
 @kernel(borrow=True)
@@ -118,18 +129,25 @@ def _settle(near, voters, count, cut):
         low -= 1
     while near[high] & TIE:
         high += 1
-    first = cut
+    first, stop = cut, cut
     while first > 0 and spots[first - 1] >= low:
         first -= 1
-    stop = first
     while stop < count and spots[stop] <= high:
-        place, label = voters.position[near[spots[stop]] >> 1], classes[stop]
-        k = stop
-        while k > first and places[k - 1] > place:
-            places[k], classes[k] = places[k - 1], classes[k - 1]
-            k -= 1
-        places[k], classes[k] = place, label
         stop += 1
+    size = stop - first
+    for i in range(size):
+        places[i] = voters.position[near[spots[first + i]] >> 1]
+    places[size : size + LANES] = 0
+    copy = 0
+    for i in range(size):
+        own = spread(places[i], load(places, 0))
+        later = np.uint64(0)  # voters, and itself with its copies, that do not come before
+        for lane in range(0, size, LANES):
+            later += bit_count(np.uint64(marks(own <= load(places, lane))))
+        copy = copy + 1 if i > 0 and places[i] == places[i - 1] else 0
+        voters.sorted[size - np.int64(later) + copy] = classes[first + i]
+    for i in range(size):
+        classes[first + i] = voters.sorted[i]
     return stop
 
 
@@ -152,7 +170,11 @@ def vote_in_list(near, length, voters, most, steps):
         Whether the list was long enough.
     """
     wanted = most[steps - 1]
-    count = _walk(near, length, voters, wanted)
+    if voters.heaviest[0] <= COPIES:
+        count, well = _walk(near, length, voters, wanted, False)
+        if well:
+            return count >= wanted
+    count, _ = _walk(near, length, voters, wanted, True)
     settled = 0
     for s in range(steps):
         cut = most[s]
