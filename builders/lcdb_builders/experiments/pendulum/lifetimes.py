@@ -18,9 +18,9 @@ from lcdb_builders.experiments.pendulum.parameters import (
     parameters_of,
     sample_hyperparameters,
 )
+from lcdb_builders.kernels.core.simd import EIGHT
 from lcdb_builders.kernels.pendulum.actor_critic import actor_critic
 from lcdb_builders.kernels.pendulum.ppo import ppo
-from lcdb_builders.kernels.pendulum.vectors import LANES
 
 __all__ = [
     "EPISODES",
@@ -230,13 +230,13 @@ def _run_actor_critic(
     orders = columns["critic_independent_order"], columns["critic_dependent_order"]
     order = np.lexsort(orders)
     episodes = found.episode_return.shape[1]
-    for first in range(0, len(order), LANES):
-        chosen = order[first : first + LANES]
+    for first in range(0, len(order), EIGHT):
+        chosen = order[first : first + EIGHT]
         # The last eight are filled up with trials that are run, and thrown away, again.
-        lanes = chosen[np.arange(LANES) % len(chosen)]
+        lanes = chosen[np.arange(EIGHT) % len(chosen)]
         settings = [columns[parameter.name][lanes] for parameter in parameters_of("actor_critic")]
-        returns = np.empty((episodes, LANES))
-        deviations, frozen = np.empty(LANES), np.empty(LANES, np.int64)
+        returns = np.empty((episodes, EIGHT))
+        deviations, frozen = np.empty(EIGHT), np.empty(EIGHT, np.int64)
         actor_critic(
             *key, trials[lanes], *settings, start, learned, STEPS, returns, deviations, frozen
         )

@@ -1,68 +1,107 @@
-"""Numbers in lanes: thirty-two at once, in vector registers.
+"""Numbers in lanes: thirty-two at once, or eight, in vector registers.
 
 A small node of a tree has some ten rows, each of which is a candidate threshold. Loops over so few
 are not vectorised by the compiler, or their counters live in memory, which costs more than the
 arithmetic. Values of the type `Lanes` stay in registers: they are plain LLVM vectors, so every
-processor can compute with them, in as many registers as it needs.
+processor can compute with them, in as many registers as it needs, and every lane has the very bits
+that a number would have: nothing is reassociated, and fused operations are explicit (`fma`).
 
-Lanes hold int32, uint16, float32, float64 or truth values. ``+ - * /``, ``>=``, ``<=``, ``==`` and
-``&`` work lane by lane. With ``NUMBA_DISABLE_JIT=1`` lanes are NumPy arrays.
+Thirty-two lanes hold int32, uint16, float32, float64 or truth values; eight hold float64, and
+beside these a number stands in all lanes. ``+ - * /``, comparisons and ``&`` work lane by lane, of
+truth values ``~`` too. `choose`, `fma`, `root` and `power_of_two` take lanes or numbers. With
+``NUMBA_DISABLE_JIT=1`` lanes are NumPy arrays.
 """
 
 from __future__ import annotations
 
-import operator
-from typing import Any
-
 import numpy as np
 from llvmlite import ir
 from numba import config, types
-from numba.core import cgutils
-from numba.core.datamodel.models import PrimitiveModel
-from numba.extending import intrinsic, overload, register_model
+from numba.extending import intrinsic
+
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.lanes import (
+    CODES,
+    DOUBLES,
+    EIGHT,
+    FLOATS,
+    INTEGERS,
+    LANES,
+    TRUTHS,
+    WORD,
+    Lanes,
+    accepted,
+    alike,
+    broadcast,
+    call,
+    emit,
+    read,
+    suffix,
+    vector,
+    widest,
+    write,
+)
 
 __all__ = [
     "COPIES",
+    "EIGHT",
     "LANES",
     "as_bits",
     "as_float",
     "as_integer",
     "choose",
+    "eight",
+    "fma",
     "largest",
     "load",
+    "load_eight",
     "marks",
     "of_bits",
+    "power_of_two",
     "repeat",
+    "root",
+    "rows_of_eight",
     "spread",
     "store",
+    "store_eight",
     "total",
     "truth_of",
-    "weight_of",
-    "weight_up_to",
     "zeros",
 ]
 
-LANES = 32
 # Copies that `repeat` writes.
 COPIES = 8
+ONE_BITS = 1023 << 52
 
 if config.DISABLE_JIT:
 
     def load(array, first):
-        """Return the elements at..at+31 of a contiguous array."""
+        """Return the elements first..first+31 of a contiguous array."""
         return array[first : first + LANES].copy()
 
     def store(lanes, array, first):
-        """Write lanes to the elements at..at+31 of an array of their type."""
+        """Write lanes to the elements first..first+31 of an array of their type."""
         array[first : first + LANES] = lanes
 
+    def load_eight(array, row):
+        """Return the eight elements of a row (of a flat array: from ``8 * row`` on)."""
+        return array.reshape(-1, EIGHT)[row].copy()
+
+    def store_eight(lanes, array, row):
+        """Write eight lanes to where `load_eight` would read them."""
+        array.reshape(-1, EIGHT)[row] = lanes
+
     def repeat(number, array, first):
-        """Write a number, of the array's type, to the elements at..at+7."""
+        """Write a number, of the array's type, to the elements first..first+7."""
         array[first : first + COPIES] = number
 
     def spread(number, lanes):
         """Return a number in all lanes, as the type of `lanes`."""
-        return np.full(LANES, number, lanes.dtype)
+        return np.full(len(lanes), number, lanes.dtype)
+
+    def eight(number):
+        """Return a number in eight lanes of float64."""
+        return np.full(EIGHT, float(number))
 
     def zeros(number):
         """Return lanes of 0 of the type of a number."""
@@ -86,326 +125,207 @@ if config.DISABLE_JIT:
 
     def choose(truth, yes, no):
         """Return `yes` where `truth`, else `no`."""
-        return np.where(truth, yes, no)
+        return np.where(truth, yes, no)[()]
+
+    def fma(a, b, c):
+        """Return ``a * b + c``."""
+        return a * b + c
+
+    def root(x):
+        """Return the square root."""
+        return np.sqrt(x)
+
+    def power_of_two(shifted):
+        """Return 2**k for the k that was added to ``1.5 * 2**52``."""
+        return np.exp2(shifted - 1.5 * 2.0**52)
 
     def largest(lanes):
         """Return the largest of int32 lanes."""
         return lanes.max()
 
     def total(lanes):
-        """Return the sum of uint16 lanes, which must stay below 65536."""
-        return lanes.sum(dtype=np.uint16)
+        """Return the sum, halves upon halves; of uint16 it must stay below 65536."""
+        while len(lanes) > 1:
+            lanes = lanes[: len(lanes) // 2] + lanes[len(lanes) // 2 :]
+        return lanes[0]
 
     def marks(truth):
-        """Return 32 bits, one per lane of truth values."""
-        return np.uint32(sum(1 << i for i in range(LANES) if truth[i]))
+        """Return a bit for each lane of truth values."""
+        return np.uint32(sum(1 << i for i in range(len(truth)) if truth[i]))
 
     def truth_of(bits):
-        """Return truth values, one per bit."""
+        """Return truth values, one for each of 32 bits."""
         return (int(bits) >> np.arange(LANES)) % 2 == 1
 
-    def weight_up_to(values, weights, first, stop, limits):
-        """Return the sums of ``weights[first:stop]`` where ``values <= limit``, by lane."""
-        below = values[first:stop, None] <= limits
-        return (below * weights[first:stop, None]).sum(axis=0).astype(np.int32)
-
-    def weight_of(values, weights, first, bits, limits):
-        """Return the sums of marked ``weights`` where ``values[at:] <= limit``, by lane."""
-        chosen = np.flatnonzero(truth_of(bits))
-        below = values[first + chosen, None] <= limits
-        return (below * weights[chosen, None]).sum(axis=0).astype(np.uint16)
-
 else:
-
-    class Lanes(types.Type):
-        """Thirty-two numbers of one type, or truth values."""
-
-        def __init__(self, of: types.Type) -> None:
-            self.of = of
-            super().__init__(f"lanes({of})")
-
-    INTEGERS, CODES = Lanes(types.int32), Lanes(types.uint16)
-    FLOATS, TRUTHS = Lanes(types.float32), Lanes(types.boolean)
-    DOUBLES = Lanes(types.float64)
-    _LLVM = {
-        types.int32: ir.IntType(32),
-        types.uint16: ir.IntType(16),
-        types.float32: ir.FloatType(),
-        types.float64: ir.DoubleType(),
-        types.boolean: ir.IntType(1),
-    }
-
-    def _vector(lanes: Lanes) -> ir.VectorType:
-        return ir.VectorType(_LLVM[lanes.of], LANES)
-
-    @register_model(Lanes)
-    class _LanesModel(PrimitiveModel):
-        def __init__(self, dmm: Any, fe_type: Lanes) -> None:
-            super().__init__(dmm, fe_type, _vector(fe_type))
-
-    def _address(context, builder, typ, array, index, width):
-        """Pointer to an element of a contiguous array, for so many lanes."""
-        data = context.make_array(typ)(context, builder, array).data
-        return builder.bitcast(builder.gep(data, [index]), width.as_pointer())
-
-    def _in_all_lanes(builder, scalar, lanes=LANES):
-        """Vector of one scalar."""
-        unset = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
-        places = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
-        single = builder.insert_element(unset, scalar, ir.Constant(ir.IntType(32), 0))
-        return builder.shuffle_vector(single, unset, places)
+    # -- memory --------------------------------------------------------------------------------
 
     @intrinsic
     def load(typingctx, array, first):
-        """Return the elements at..at+31 of a contiguous array."""
+        """Return the elements first..first+31 of a contiguous array."""
         result = Lanes(array.dtype)
-
-        def codegen(context, builder, signature, args):
-            width = _vector(result)
-            pointer = _address(context, builder, signature.args[0], args[0], args[1], width)
-            loaded = builder.load(pointer)
-            loaded.align = array.dtype.bitwidth // 8
-            return loaded
-
-        return result(array, types.intp), codegen
+        return result(array, types.intp), read(result)
 
     @intrinsic
     def store(typingctx, lanes, array, first):
-        """Write lanes to the elements at..at+31 of an array of their type."""
+        """Write lanes to the elements first..first+31 of an array of their type."""
+        return types.void(lanes, array, types.intp), write()
 
-        def codegen(context, builder, signature, args):
-            width = _vector(lanes)
-            pointer = _address(context, builder, signature.args[1], args[1], args[2], width)
-            builder.store(args[0], pointer).align = array.dtype.bitwidth // 8
-            return context.get_dummy_value()
+    @intrinsic
+    def load_eight(typingctx, array, row):
+        """Return the eight elements of a row (of a flat array: from ``8 * row`` on)."""
+        return DOUBLES(array, types.intp), read(DOUBLES, EIGHT)
 
-        return types.void(lanes, array, types.intp), codegen
+    @intrinsic
+    def store_eight(typingctx, lanes, array, row):
+        """Write eight lanes to where `load_eight` would read them."""
+        return types.void(DOUBLES, array, types.intp), write(step=EIGHT)
 
     @intrinsic
     def repeat(typingctx, number, array, first):
-        """Write a number, of the array's type, to the elements at..at+7."""
-
-        def codegen(context, builder, signature, args):
-            copies = _in_all_lanes(builder, args[0], COPIES)
-            pointer = _address(context, builder, signature.args[1], args[1], args[2], copies.type)
-            builder.store(copies, pointer).align = array.dtype.bitwidth // 8
-            return context.get_dummy_value()
-
-        return types.void(array.dtype, array, types.intp), codegen
+        """Write a number, of the array's type, to the elements first..first+7."""
+        return types.void(array.dtype, array, types.intp), write(COPIES)
 
     @intrinsic
     def spread(typingctx, number, lanes):
         """Return a number in all lanes, as the type of `lanes`."""
+        code = emit(lambda builder, scalar, _: broadcast(builder, scalar, lanes.count))
+        return lanes(lanes.of, lanes), code
 
-        def codegen(context, builder, signature, args):
-            return _in_all_lanes(builder, args[0])
-
-        return lanes(lanes.of, lanes), codegen
+    @intrinsic
+    def eight(typingctx, number):
+        """Return a number in eight lanes of float64."""
+        return DOUBLES(types.float64), emit(lambda builder, a: broadcast(builder, a, EIGHT))
 
     @intrinsic
     def zeros(typingctx, number):
         """Return lanes of 0 of the type of a number."""
         result = Lanes(number)
+        none = ir.Constant(vector(result), [0] * LANES)
+        return result(number), emit(lambda builder, _: none)
 
-        def codegen(context, builder, signature, args):
-            return ir.Constant(_vector(result), [0] * LANES)
-
-        return result(number), codegen
+    # -- conversions ---------------------------------------------------------------------------
 
     @intrinsic
     def as_integer(typingctx, lanes):
         """Return uint16 or int32 lanes as int32."""
-
-        def codegen(context, builder, signature, args):
-            return args[0] if lanes == INTEGERS else builder.zext(args[0], _vector(INTEGERS))
-
-        return INTEGERS(lanes), codegen
+        wide = vector(INTEGERS)
+        return INTEGERS(lanes), emit(
+            lambda builder, a: a if lanes == INTEGERS else builder.zext(a, wide)
+        )
 
     @intrinsic
     def as_float(typingctx, lanes):
         """Return uint16 or int32 lanes as float32."""
-
-        def codegen(context, builder, signature, args):
-            convert = builder.sitofp if lanes == INTEGERS else builder.uitofp
-            return convert(args[0], _vector(FLOATS))
-
-        return FLOATS(lanes), codegen
+        convert = ir.IRBuilder.sitofp if lanes == INTEGERS else ir.IRBuilder.uitofp
+        return FLOATS(lanes), emit(lambda builder, a: convert(builder, a, vector(FLOATS)))
 
     @intrinsic
     def as_bits(typingctx, lanes):
         """Return the bits of float32 lanes as int32; those of positive numbers are ordered."""
-
-        def codegen(context, builder, signature, args):
-            return builder.bitcast(args[0], _vector(INTEGERS))
-
-        return INTEGERS(FLOATS), codegen
+        return INTEGERS(FLOATS), emit(lambda builder, a: builder.bitcast(a, vector(INTEGERS)))
 
     @intrinsic
     def of_bits(typingctx, number):
         """Return the float32 of which an int32 holds the bits."""
+        code = emit(lambda builder, a: builder.bitcast(a, ir.FloatType()))
+        return types.float32(types.int32), code
 
-        def codegen(context, builder, signature, args):
-            return builder.bitcast(args[0], ir.FloatType())
+    @intrinsic
+    def truth_of(typingctx, bits):
+        """Return truth values, one for each of 32 bits."""
+        code = emit(lambda builder, a: builder.bitcast(a, vector(TRUTHS)))
+        return TRUTHS(types.uint32), code
 
-        return types.float32(types.int32), codegen
+    @intrinsic
+    def marks(typingctx, truth):
+        """Return a bit for each lane of truth values."""
+
+        def instruction(builder, a):
+            bits = builder.bitcast(a, ir.IntType(truth.count))
+            return bits if truth.count == LANES else builder.zext(bits, WORD)
+
+        return types.uint32(truth), emit(instruction)
+
+    # -- arithmetic ----------------------------------------------------------------------------
 
     @intrinsic
     def choose(typingctx, truth, yes, no):
         """Return `yes` where `truth`, else `no`."""
+        result = widest(yes, no)
+        if isinstance(truth, Lanes) and not isinstance(result, Lanes):
+            result = Lanes(result, truth.count)
 
-        def codegen(context, builder, signature, args):
-            return builder.select(*args)
+        def instruction(builder, truth, *args):
+            return builder.select(truth, *alike(builder, result, args))
 
-        return yes(TRUTHS, yes, yes), codegen
+        return result(truth, *accepted(result, (yes, no))), emit(instruction)
+
+    @intrinsic
+    def fma(typingctx, a, b, c):
+        """Return ``a * b + c`` rounded once."""
+        result = widest(a, b, c)
+
+        def instruction(builder, *args):
+            args = alike(builder, result, args)
+            return call(builder, f"llvm.fma.{suffix(result)}", args[0].type, *args)
+
+        return result(*accepted(result, (a, b, c))), emit(instruction)
+
+    @intrinsic
+    def root(typingctx, x):
+        """Return the square root."""
+        result = widest(x)
+        name = f"llvm.sqrt.{suffix(result)}"
+        return result(result), emit(lambda builder, a: call(builder, name, a.type, a))
+
+    @intrinsic
+    def power_of_two(typingctx, shifted):
+        """Return 2**k for the k that was added to ``1.5 * 2**52``."""
+        result = widest(shifted)
+
+        def instruction(builder, a):
+            word, shift, one = ir.IntType(64), 52, ONE_BITS
+            if isinstance(result, Lanes):
+                word = ir.VectorType(word, result.count)
+                shift, one = [shift] * result.count, [one] * result.count
+            bits = builder.shl(builder.bitcast(a, word), ir.Constant(word, shift))
+            return builder.bitcast(builder.add(bits, ir.Constant(word, one)), a.type)
+
+        return result(result), emit(instruction)
 
     @intrinsic
     def largest(typingctx, lanes):
         """Return the largest of int32 lanes."""
-
-        def codegen(context, builder, signature, args):
-            kind = ir.FunctionType(ir.IntType(32), [_vector(INTEGERS)])
-            name = f"llvm.vector.reduce.smax.v{LANES}i32"
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
-
-        return types.int32(INTEGERS), codegen
+        name = f"llvm.vector.reduce.smax.v{LANES}i32"
+        return types.int32(INTEGERS), emit(lambda builder, a: call(builder, name, WORD, a))
 
     @intrinsic
     def total(typingctx, lanes):
-        """Return the sum of uint16 lanes, which must stay below 65536."""
+        """Return the sum, halves upon halves; of uint16 it must stay below 65536."""
 
-        def codegen(context, builder, signature, args):
-            kind = ir.FunctionType(ir.IntType(16), [_vector(CODES)])
-            name = f"llvm.vector.reduce.add.v{LANES}i16"
-            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+        def of_codes(builder, a):
+            return call(builder, f"llvm.vector.reduce.add.v{LANES}i16", ir.IntType(16), a)
 
-        return types.uint16(CODES), codegen
+        def of_doubles(builder, a):
+            width = lanes.count // 2
+            while width:
+                unset = ir.Constant(a.type, ir.Undefined)
+                kind = ir.VectorType(WORD, width)
+                halves = (
+                    builder.shuffle_vector(a, unset, ir.Constant(kind, [*range(i, i + width)]))
+                    for i in (0, width)
+                )
+                a = builder.fadd(*halves)
+                width //= 2
+            return builder.extract_element(a, ir.Constant(WORD, 0))
 
-    @intrinsic
-    def truth_of(typingctx, bits):
-        """Return truth values, one per bit."""
+        return lanes.of(lanes), emit(of_codes if lanes == CODES else of_doubles)
 
-        def codegen(context, builder, signature, args):
-            return builder.bitcast(args[0], _vector(TRUTHS))
 
-        return TRUTHS(types.uint32), codegen
-
-    @intrinsic
-    def marks(typingctx, truth):
-        """Return 32 bits, one per lane of truth values."""
-
-        def codegen(context, builder, signature, args):
-            return builder.bitcast(args[0], ir.IntType(LANES))
-
-        return types.uint32(TRUTHS), codegen
-
-    @intrinsic
-    def weight_up_to(typingctx, values, weights, first, stop, limits):
-        """Return the sums of ``weights[first:stop]`` where ``values <= limit``, by lane.
-
-        Arrays and limits are uint16, sums int32; they must stay below 65536.
-        """
-        signature = INTEGERS(values, weights, types.intp, types.intp, CODES)
-
-        def codegen(context, builder, signature, args):
-            sums = _Sums(context, builder, signature.args[:2], args[:2], args[4])
-            one = ir.Constant(args[2].type, 1)
-            with cgutils.for_range_slice(builder, args[2], args[3], one) as (j, _):
-                sums.add(j, j)
-            return builder.zext(sums.result(), _vector(INTEGERS))
-
-        return signature, codegen
-
-    @intrinsic
-    def weight_of(typingctx, values, weights, first, bits, limits):
-        """Return the sums of marked ``weights`` where ``values[at:] <= limit``, by lane.
-
-        Arrays, limits and sums are uint16.
-        """
-        signature = CODES(values, weights, types.intp, types.uint32, CODES)
-
-        def codegen(context, builder, signature, args):
-            sums = _Sums(context, builder, signature.args[:2], args[:2], args[4])
-            word = ir.IntType(32)
-            one, none = ir.Constant(word, 1), ir.Constant(word, 0)
-            left = cgutils.alloca_once_value(builder, args[3])
-            again, done = builder.append_basic_block("again"), builder.append_basic_block("done")
-            builder.cbranch(builder.icmp_unsigned("!=", args[3], none), again, done)
-            builder.position_at_end(again)
-            bits = builder.load(left)
-            j = builder.zext(builder.cttz(bits, ir.Constant(ir.IntType(1), 1)), args[2].type)
-            sums.add(builder.add(args[2], j), j)
-            bits = builder.and_(bits, builder.sub(bits, one))
-            builder.store(bits, left)
-            builder.cbranch(builder.icmp_unsigned("!=", bits, none), again, done)
-            builder.position_at_end(done)
-            return sums.result()
-
-        return signature, codegen
-
-    class _Sums:
-        """Code that adds weights to the lanes whose limit is not exceeded."""
-
-        def __init__(self, context, builder, kinds, arrays, limits) -> None:
-            self.builder, self.limits = builder, limits
-            self.data = [
-                context.make_array(kind)(context, builder, array).data
-                for kind, array in zip(kinds, arrays, strict=True)
-            ]
-            self.zero = ir.Constant(_vector(CODES), [0] * LANES)
-            self.total = cgutils.alloca_once_value(builder, self.zero)
-
-        def add(self, value_at, weight_at):
-            """Add one weight where its value is not above the limit."""
-            b = self.builder
-            value, weight = (
-                _in_all_lanes(b, b.load(b.gep(data, [first])))
-                for data, first in zip(self.data, (value_at, weight_at), strict=True)
-            )
-            kept = b.select(b.icmp_unsigned("<=", value, self.limits), weight, self.zero)
-            b.store(b.add(b.load(self.total), kept), self.total)
-
-        def result(self):
-            """Return the sums."""
-            return self.builder.load(self.total)
-
-    def _operation(symbol, of_integers, of_floats, result=None, of_codes=None):
-        """Make an operator work on lanes of one type; `result` if it is not that type."""
-
-        @intrinsic
-        def operation(typingctx, a, b):
-            methods = {FLOATS: of_floats, DOUBLES: of_floats, CODES: of_codes or of_integers}
-            method = methods.get(a, of_integers)
-
-            def codegen(context, builder, signature, args):
-                return method(builder, *args)
-
-            return (result or a)(a, b), codegen
-
-        @overload(symbol)
-        def overloaded(a, b):
-            if isinstance(a, Lanes) and a == b:
-                return lambda a, b: operation(a, b)
-            return None
-
-    _operation(operator.add, ir.IRBuilder.add, ir.IRBuilder.fadd)
-    _operation(operator.sub, ir.IRBuilder.sub, ir.IRBuilder.fsub)
-    _operation(operator.mul, ir.IRBuilder.mul, ir.IRBuilder.fmul)
-    _operation(operator.truediv, None, ir.IRBuilder.fdiv)
-    _operation(operator.and_, ir.IRBuilder.and_, None)
-    _operation(operator.rshift, None, None, None, ir.IRBuilder.lshr)
-
-    def _comparison(text):
-        def of_integers(builder, a, b):
-            return builder.icmp_signed(text, a, b)
-
-        def of_floats(builder, a, b):
-            return builder.fcmp_ordered(text, a, b)
-
-        def of_codes(builder, a, b):
-            return builder.icmp_unsigned(text, a, b)
-
-        return of_integers, of_floats, TRUTHS, of_codes
-
-    _operation(operator.ge, *_comparison(">="))
-    _operation(operator.le, *_comparison("<="))
-    _operation(operator.eq, *_comparison("=="))
+@kernel
+def rows_of_eight(rows):
+    """Return zeros (rows, 8) of which each row is one line of the processor's cache."""
+    raw = np.zeros((rows + 1) * EIGHT)
+    shift = -raw.ctypes.data % (8 * EIGHT) // 8
+    return raw[shift : shift + rows * EIGHT].reshape(rows, EIGHT)

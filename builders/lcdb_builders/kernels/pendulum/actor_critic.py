@@ -6,9 +6,20 @@ traces and weights, which adds nothing to any sum. All sums run in the order of 
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.simd import (
+    EIGHT,
+    choose,
+    eight,
+    load_eight,
+    marks,
+    rows_of_eight,
+    store_eight,
+)
 from lcdb_builders.kernels.pendulum.environment import scaled_angle, scaled_speed, step
 from lcdb_builders.kernels.pendulum.fourier import (
     POLICY_DEPENDENT,
@@ -20,55 +31,153 @@ from lcdb_builders.kernels.pendulum.fourier import (
     waves_into,
 )
 from lcdb_builders.kernels.pendulum.noise import normals_into, starting_angle
-from lcdb_builders.kernels.pendulum.vectors import (
-    LANES,
-    choose,
-    load,
-    marks,
-    rows_of_lanes,
-    spread,
-    store,
-)
 
 __all__ = ["DISCOUNT", "actor_critic"]
 
 DISCOUNT = 0.99
 TOO_LARGE = 1e100
+# What `features_into` takes as the orders of the policy: all lanes have the same.
+POLICY_ORDERS = POLICY_DEPENDENT, POLICY_DEPENDENT, POLICY_INDEPENDENT
+
+#: How features are made of states: tables of `waves`, and of those that enter products (`masked`,
+#: by `products`) or stand alone (`singles`; for the policy `policy_singles`); lowest and highest
+#: dependent order, and highest independent one, of the critics: `orders`.
+Basis = namedtuple("Basis", "waves masked products singles policy_singles orders")
+#: Features of a state.
+State = namedtuple("State", "critic policy")
+#: What is learned, a number per feature and lane: `weights`, and the `traces` of their gradients.
+Linear = namedtuple("Linear", "weights traces")
+#: Eight agents: the `basis`, what `critic` and `policy` have learned, and room for the features of
+#: two states, `now` and `after`.
+Agents = namedtuple("Agents", "basis critic policy now after")
+#: Step sizes of `actor` and `critic`, and by how much traces `decay`, in lanes.
+Rates = namedtuple("Rates", "actor critic decay")
+
+
+@kernel(glue=True)
+def _basis_of(independent, dependent):
+    """Return the basis of critics of these orders."""
+    policy = np.full(EIGHT, POLICY_INDEPENDENT), np.full(EIGHT, POLICY_DEPENDENT)
+    _, policy_singles = masks_of_orders(*policy)
+    products, singles = masks_of_orders(independent, dependent)
+    rows = len(products)
+    orders = dependent.min(), dependent.max(), independent.max()
+    return Basis(
+        rows_of_eight(rows), rows_of_eight(rows), products, singles, policy_singles, orders
+    )
+
+
+@kernel(glue=True)
+def _state_of(orders):
+    """Return room for the features of a state."""
+    return State(rows_of_eight(features_of(*orders)), rows_of_eight(features_of(*POLICY_ORDERS)))
+
+
+@kernel(glue=True)
+def _linear_of(orders):
+    """Return weights and traces of 0."""
+    size = features_of(*orders)
+    return Linear(rows_of_eight(size), rows_of_eight(size))
+
+
+@kernel(inline=True, borrow=True)
+def _observe(basis, angle, speed, state):
+    """Fill in the features of a state."""
+    _, highest, most = basis.orders
+    used = max(highest, most, POLICY_INDEPENDENT)
+    waves_into(basis.waves, scaled_angle(angle), scaled_speed(speed), used)
+    mask_into(basis.masked, basis.waves, basis.products, highest)
+    features_into(state.critic, basis.masked, basis.waves, basis.singles, *basis.orders)
+    features_into(state.policy, basis.waves, basis.waves, basis.policy_singles, *POLICY_ORDERS)
 
 
 @kernel(inline=True, borrow=True)
 def _dot(weights, features):
     """Return the sum of products, lane by lane."""
-    sum_ = spread(0.0)
+    sum_ = eight(0.0)
     for i in range(len(features)):
-        sum_ = sum_ + load(weights, i) * load(features, i)
+        sum_ = sum_ + load_eight(weights, i) * load_eight(features, i)
     return sum_
 
 
 @kernel(inline=True, borrow=True)
-def _update(weights, traces, features, after, decay, gradient, pace):
+def _update(linear, features, after, decay, gradient, pace):
     """Let traces decay and add the gradient, move weights along; return their next output.
 
     `after` has the features of the next state; the output is that of the moved weights.
     """
-    sum_ = spread(0.0)
+    sum_ = eight(0.0)
     for i in range(len(features)):
-        trace = decay * load(traces, i) + gradient * load(features, i)
-        weight = load(weights, i) + pace * trace
-        store(trace, traces, i)
-        store(weight, weights, i)
-        sum_ = sum_ + weight * load(after, i)
+        trace = decay * load_eight(linear.traces, i) + gradient * load_eight(features, i)
+        weight = load_eight(linear.weights, i) + pace * trace
+        store_eight(trace, linear.traces, i)
+        store_eight(weight, linear.weights, i)
+        sum_ = sum_ + weight * load_eight(after, i)
     return sum_
 
 
-@kernel
-def _freeze(broken, episode, freeze_episode, first, second):
-    """Note the episode for the marked lanes, and clear their traces."""
-    for lane in range(LANES):
-        if broken >> lane & 1:
-            freeze_episode[lane] = episode
-            first[:, lane] = 0.0
-            second[:, lane] = 0.0
+@kernel(inline=True, borrow=True)
+def _freeze(active, bounded, episode, freeze_episodes, critic, policy):
+    """Return which active lanes go on; for the others note the episode, and clear their traces."""
+    broken = marks(active & ~bounded)
+    if broken:
+        for lane in range(EIGHT):
+            if broken >> lane & 1:
+                freeze_episodes[lane] = episode
+                critic.traces[:, lane] = 0.0
+                policy.traces[:, lane] = 0.0
+    return active & bounded
+
+
+@kernel(borrow=True)
+def _live(agents, rates, learns_deviation, sigma, active, angle, noise, episode, returns, frozen):
+    """Live through an episode; returns the standard deviation of actions, and who still learns.
+
+    Parameters
+    ----------
+    agents, rates, learns_deviation
+        The agents, and how they learn.
+    sigma, active
+        Standard deviation of actions, and who learns.
+    angle, noise
+        Where the pendulums start, and (steps, 8) normal numbers.
+    episode, returns, frozen
+        Which episode; see `actor_critic`.
+    """
+    basis, critic, policy, now, after = agents
+    steps = len(noise)
+    speed, sum_, sigma_trace = eight(0.0), eight(0.0), eight(0.0)
+    critic.traces[:] = 0.0
+    policy.traces[:] = 0.0
+    _observe(basis, angle, speed, now)
+    value = _dot(critic.weights, now.critic)
+    mean = _dot(policy.weights, now.policy)
+    for t in range(steps):
+        action = mean + sigma * load_eight(noise, t)
+        angle, speed, reward = step(angle, speed, action)
+        sum_ = sum_ + reward
+        _observe(basis, angle, speed, after)
+        expected = eight(0.0)
+        if t < steps - 1:  # the last state has no future
+            expected = _dot(critic.weights, after.critic)
+        error = reward + DISCOUNT * expected - value
+        bounded = choose(error > 0.0, error, -error) < TOO_LARGE
+        active = _freeze(active, bounded, episode, frozen, critic, policy)
+        pull = choose(active, error, 0.0)
+        pace = rates.critic * pull
+        value = _update(critic, now.critic, after.critic, rates.decay, eight(1.0), pace)
+        gap = action - mean
+        gradient = choose(active, gap / (sigma * sigma), 0.0)
+        pace = rates.actor * pull
+        mean = _update(policy, now.policy, after.policy, rates.decay, gradient, pace)
+        if learns_deviation:
+            sigma_trace = rates.decay * sigma_trace + gap / (sigma * sigma * sigma) - 1.0 / sigma
+            sigma = choose(active, sigma + pace * sigma_trace, sigma)
+        bounded = (mean - mean == 0.0) & (sigma - sigma == 0.0)
+        active = _freeze(active, bounded, episode, frozen, critic, policy)
+        now, after = after, now
+    store_eight(sum_, returns, episode)
+    return sigma, active
 
 
 @kernel
@@ -96,76 +205,27 @@ def actor_critic(
         (8,): the standard deviation at the end, and the episode in which learning stopped because
         a number left all bounds, -1 if none; to be filled in.
     """
-    lowest, highest, most = dependent.min(), dependent.max(), independent.max()
-    everywhere = np.full(LANES, POLICY_INDEPENDENT), np.full(LANES, POLICY_DEPENDENT)
-    _, policy_singles = masks_of_orders(*everywhere)
-    products, singles = masks_of_orders(independent, dependent)
-    waves, masked = rows_of_lanes(len(products)), rows_of_lanes(len(products))
-    size = features_of(lowest, highest, most)
-    weights, traces = rows_of_lanes(size), rows_of_lanes(size)
-    now, after = rows_of_lanes(size), rows_of_lanes(size)
-    policy_order = POLICY_DEPENDENT, POLICY_DEPENDENT, POLICY_INDEPENDENT
-    policy_size = features_of(*policy_order)
-    policy_weights, policy_traces = rows_of_lanes(policy_size), rows_of_lanes(policy_size)
-    policy_now, policy_after = rows_of_lanes(policy_size), rows_of_lanes(policy_size)
-    noise = rows_of_lanes(steps)
-    start = np.empty(LANES)
-    used = max(highest, most, POLICY_INDEPENDENT)
-
-    actor_rate, critic_rate = load(actor_rates, 0), load(critic_rates, 0)
-    decay = DISCOUNT * load(decays, 0)
-    sigma = spread(deviation)
-    sigma_trace = spread(0.0)
+    basis = _basis_of(independent, dependent)
+    agents = Agents(
+        basis=basis,
+        critic=_linear_of(basis.orders),
+        policy=_linear_of(POLICY_ORDERS),
+        now=_state_of(basis.orders),
+        after=_state_of(basis.orders),
+    )
+    noise, start = rows_of_eight(steps), np.empty(EIGHT)
+    decay = DISCOUNT * load_eight(decays, 0)
+    rates = Rates(load_eight(actor_rates, 0), load_eight(critic_rates, 0), decay)
+    sigma = eight(deviation)
     active = sigma == sigma
     freeze_episodes[:] = -1
     for episode in range(len(returns)):
         normals_into(key0, key1, episode, trials, noise)
-        for lane in range(LANES):
+        for lane in range(EIGHT):
             start[lane] = starting_angle(key0, key1, episode, trials[lane])
-        angle, speed, sum_ = load(start, 0), spread(0.0), spread(0.0)
-        traces[:] = 0.0
-        policy_traces[:] = 0.0
-        sigma_trace = spread(0.0)
-        waves_into(waves, scaled_angle(angle), scaled_speed(speed), used)
-        mask_into(masked, waves, products, highest)
-        features_into(now, masked, waves, singles, lowest, highest, most)
-        features_into(policy_now, waves, waves, policy_singles, *policy_order)
-        value = _dot(weights, now)
-        mean = _dot(policy_weights, policy_now)
-        for t in range(steps):
-            action = mean + sigma * load(noise, t)
-            angle, speed, reward = step(angle, speed, action)
-            sum_ = sum_ + reward
-            waves_into(waves, scaled_angle(angle), scaled_speed(speed), used)
-            mask_into(masked, waves, products, highest)
-            features_into(after, masked, waves, singles, lowest, highest, most)
-            features_into(policy_after, waves, waves, policy_singles, *policy_order)
-            expected = spread(0.0)
-            if t < steps - 1:  # the last state has no future
-                expected = _dot(weights, after)
-            error = reward + DISCOUNT * expected - value
-            bounded = choose(error > 0.0, error, -error) < TOO_LARGE
-            broken = marks(active & ~bounded)
-            if broken:
-                _freeze(broken, episode, freeze_episodes, traces, policy_traces)
-                active = active & bounded
-            pull = choose(active, error, 0.0)
-            value = _update(weights, traces, now, after, decay, spread(1.0), critic_rate * pull)
-            gap = action - mean
-            gradient = choose(active, gap / (sigma * sigma), 0.0)
-            pace = actor_rate * pull
-            mean = _update(
-                policy_weights, policy_traces, policy_now, policy_after, decay, gradient, pace
-            )
-            if learns_deviation:
-                sigma_trace = decay * sigma_trace + gap / (sigma * sigma * sigma) - 1.0 / sigma
-                sigma = choose(active, sigma + pace * sigma_trace, sigma)
-            bounded = (mean - mean == 0.0) & (sigma - sigma == 0.0)
-            broken = marks(active & ~bounded)
-            if broken:
-                _freeze(broken, episode, freeze_episodes, traces, policy_traces)
-                active = active & bounded
-            now, after = after, now
-            policy_now, policy_after = policy_after, policy_now
-        store(sum_, returns, episode)
-    store(sigma, deviations, 0)
+        angle = load_eight(start, 0)
+        sigma, active = _live(
+            agents, rates, learns_deviation, sigma, active, angle, noise, episode, returns,
+            freeze_episodes,
+        )  # fmt: skip
+    store_eight(sigma, deviations, 0)

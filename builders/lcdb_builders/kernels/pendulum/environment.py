@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.simd import choose
 from lcdb_builders.kernels.pendulum.functions import cosine, sine
-from lcdb_builders.kernels.pendulum.vectors import choose
 
 __all__ = ["play", "scaled_angle", "scaled_speed", "step"]
 

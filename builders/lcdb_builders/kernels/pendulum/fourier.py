@@ -10,13 +10,8 @@ from __future__ import annotations
 import math
 
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.simd import eight, load_eight, rows_of_eight, store_eight
 from lcdb_builders.kernels.pendulum.functions import cosine, sine
-from lcdb_builders.kernels.pendulum.vectors import (
-    load,
-    rows_of_lanes,
-    spread,
-    store,
-)
 
 __all__ = [
     "HIGHEST",
@@ -42,13 +37,13 @@ _COS_1, _SIN_1, _COS_2, _SIN_2 = 0, WAVES, 2 * WAVES, 3 * WAVES
 def _wave_into(waves, x, cosines, sines, highest):
     """Cosines and sines of the multiples of pi x, by adding up angles."""
     c1, s1 = cosine(x * math.pi), sine(x * math.pi)
-    c, s = spread(1.0), spread(0.0)
-    store(c, waves, cosines)
-    store(s, waves, sines)
+    c, s = eight(1.0), eight(0.0)
+    store_eight(c, waves, cosines)
+    store_eight(s, waves, sines)
     for k in range(1, highest + 1):
         c, s = c * c1 - s * s1, s * c1 + c * s1
-        store(c, waves, cosines + k)
-        store(s, waves, sines + k)
+        store_eight(c, waves, cosines + k)
+        store_eight(s, waves, sines + k)
 
 
 @kernel(inline=True, borrow=True)
@@ -61,8 +56,8 @@ def waves_into(waves, x1, x2, highest):
 @kernel
 def masks_of_orders(independent, dependent):
     """Return which waves enter the products and which stand alone, as tables of 0 and 1."""
-    products = rows_of_lanes(4 * WAVES)
-    singles = rows_of_lanes(WAVES)
+    products = rows_of_eight(4 * WAVES)
+    singles = rows_of_eight(WAVES)
     for lane in range(len(dependent)):
         for k in range(WAVES):
             for table in range(4):
@@ -77,7 +72,7 @@ def mask_into(masked, waves, products, highest):
     for table in range(4):
         for k in range(highest + 1):
             row = table * WAVES + k
-            store(load(waves, row) * load(products, row), masked, row)
+            store_eight(load_eight(waves, row) * load_eight(products, row), masked, row)
 
 
 @kernel
@@ -94,11 +89,15 @@ def features_into(features, masked, waves, singles, lowest, highest, independent
     """
     row = 0
     for k in range(highest + 1):
-        c, s = load(masked, _COS_1 + k), load(masked, _SIN_1 + k)
+        c, s = load_eight(masked, _COS_1 + k), load_eight(masked, _SIN_1 + k)
         for l in range(highest + 1):
-            store(c * load(masked, _COS_2 + l) - s * load(masked, _SIN_2 + l), features, row)
+            store_eight(
+                c * load_eight(masked, _COS_2 + l) - s * load_eight(masked, _SIN_2 + l),
+                features,
+                row,
+            )
             row += 1
     for table in (_COS_1, _COS_2):
         for k in range(lowest + 1, independent + 1):
-            store(load(waves, table + k) * load(singles, k), features, row)
+            store_eight(load_eight(waves, table + k) * load_eight(singles, k), features, row)
             row += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.pendulum.vectors import choose, fma, power_of_two
+from lcdb_builders.kernels.core.simd import choose, fma, power_of_two
 
 __all__ = ["cosine", "exponential", "sine"]
 
@@ -21,6 +21,8 @@ PI_LOW = 1.2246467991473532e-16
 LN2 = math.log(2.0)
 LN2_LOW = 2.3190468138462996e-17
 LN2_INVERSE = 1.0 / LN2
+# Of the Taylor series, from the 11th power to the 0th.
+EXPONENTIAL = tuple(1.0 / math.factorial(k) for k in range(11, -1, -1))
 
 
 @kernel(inline=True)
@@ -77,18 +79,8 @@ def exponential(x):
     whole = shifted - ROUND
     r = fma(whole, -LN2_LOW, fma(whole, -LN2, inside))
     p = fma(r, 1.0 / 6227020800, 1.0 / 479001600)
-    p = fma(p, r, 1.0 / 39916800)
-    p = fma(p, r, 1.0 / 3628800)
-    p = fma(p, r, 1.0 / 362880)
-    p = fma(p, r, 1.0 / 40320)
-    p = fma(p, r, 1.0 / 5040)
-    p = fma(p, r, 1.0 / 720)
-    p = fma(p, r, 1.0 / 120)
-    p = fma(p, r, 1.0 / 24)
-    p = fma(p, r, 1.0 / 6)
-    p = fma(p, r, 0.5)
-    p = fma(p, r, 1.0)
-    p = fma(p, r, 1.0)
+    for coefficient in EXPONENTIAL:
+        p = fma(p, r, coefficient)
     scaled = p * power_of_two(shifted)
     # NaN is neither: it comes through `inside` as -708.
     result = choose(x > -708.0, choose(x <= 709.0, scaled, math.inf), 0.0)

@@ -8,27 +8,28 @@ added up in halves; sums over a segment in its order.
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.rng import permute_head
+from lcdb_builders.kernels.core.simd import (
+    EIGHT,
+    choose,
+    eight,
+    load_eight,
+    root,
+    rows_of_eight,
+    store_eight,
+    total,
+)
 from lcdb_builders.kernels.pendulum.actor_critic import DISCOUNT, TOO_LARGE
 from lcdb_builders.kernels.pendulum.environment import scaled_angle, scaled_speed, step
 from lcdb_builders.kernels.pendulum.fourier import POLICY_DEPENDENT, POLICY_INDEPENDENT
 from lcdb_builders.kernels.pendulum.functions import exponential
 from lcdb_builders.kernels.pendulum.noise import normals_into, starting_angle
 from lcdb_builders.kernels.pendulum.rows import dot, rows_into, rows_of, waves_of
-from lcdb_builders.kernels.pendulum.vectors import (
-    LANES,
-    choose,
-    load,
-    root,
-    rows_of_lanes,
-    spread,
-    store,
-    total,
-)
 
 __all__ = ["SHUFFLES", "ppo"]
 
@@ -36,6 +37,42 @@ SHUFFLES = 2  # lane of the streams that order the samples of an epoch
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-5
 # What is kept of a sample, and of a sample in a minibatch.
 ACTION, DENSITY, REWARD, VALUE, ADVANTAGE, RETURN, MEAN = range(7)
+
+#: Parameters of PPO, see `ppo`.
+Settings = namedtuple("Settings", "rate trace_decay epochs batch_size clip partial")
+#: A stream of random numbers: its key and trial.
+Stream = namedtuple("Stream", "key0 key1 trial")
+#: What is learned: `weights` of policy and critic in rows of eight, of which the policy has the
+#: first `policy_rows`; `moments` (3, weights + 8), the first and second of each weight and room for
+#: a gradient, in which the log deviation has the first place behind the weights; `powers` (2,) of
+#: the moments' decays.
+Agent = namedtuple("Agent", "weights policy_rows moments powers")
+#: Samples: `segment` (6, samples), their numbers; `features` (samples + 1, weights), the last of
+#: the state after them; `begins` (samples + 1,), 1 where an episode starts; and room for a
+#: minibatch of them, `order` (samples,) and `batch` (7, samples).
+Samples = namedtuple("Samples", "segment features begins order batch")
+
+
+@kernel(glue=True)
+def _agent_of(independent, dependent):
+    """Return an agent that has learned nothing."""
+    policy_rows = rows_of(POLICY_INDEPENDENT, POLICY_DEPENDENT)
+    rows = policy_rows + rows_of(independent, dependent)
+    moments = rows_of_eight(3 * (rows + 1)).reshape(3, -1)
+    return Agent(rows_of_eight(rows).reshape(-1), policy_rows, moments, np.ones(2))
+
+
+@kernel(glue=True)
+def _samples_of(size, batch_size, width):
+    """Return room for samples of so many features."""
+    lanes = (batch_size + EIGHT - 1) // EIGHT
+    return Samples(
+        segment=np.empty((6, size)),
+        features=rows_of_eight(width // EIGHT * (size + 1)).reshape(size + 1, width),
+        begins=np.zeros(size + 1),
+        order=np.empty(size, np.int64),
+        batch=rows_of_eight(7 * lanes).reshape(7, -1),
+    )
 
 
 @kernel(borrow=True)
@@ -65,18 +102,17 @@ def _advantages(segment, begins, value_after, trace_decay):
 
 
 @kernel(borrow=True)
-def _outputs(batch, segment, features, weights, chosen, policy_rows, log_deviation):
+def _outputs(samples, chosen, agent, log_deviation):
     """Gather the samples of a minibatch, with the mean action and value that they have now."""
-    size, rows = len(chosen), len(weights) // LANES
+    batch, segment, features = samples.batch, samples.segment, samples.features
+    size, rows = len(chosen), len(agent.weights) // EIGHT
     for j in range(size):
         i = chosen[j]
-        batch[MEAN, j] = dot(weights, features[i], 0, policy_rows)
-        batch[VALUE, j] = dot(weights, features[i], policy_rows, rows)
-        batch[ACTION, j] = segment[ACTION, i]
-        batch[DENSITY, j] = segment[DENSITY, i]
-        batch[ADVANTAGE, j] = segment[ADVANTAGE, i]
-        batch[RETURN, j] = segment[RETURN, i]
-    for j in range(size, (size + LANES - 1) // LANES * LANES):
+        batch[MEAN, j] = dot(agent.weights, features[i], 0, agent.policy_rows)
+        batch[VALUE, j] = dot(agent.weights, features[i], agent.policy_rows, rows)
+        for kind in (ACTION, DENSITY, ADVANTAGE, RETURN):
+            batch[kind, j] = segment[kind, i]
+    for j in range(size, (size + EIGHT - 1) // EIGHT * EIGHT):
         batch[:, j] = 0.0  # a sample without influence
         batch[DENSITY, j] = -log_deviation
 
@@ -85,21 +121,21 @@ def _outputs(batch, segment, features, weights, chosen, policy_rows, log_deviati
 def _slopes(batch, size, log_deviation, clip):
     """Replace MEAN and VALUE by the loss's slopes along them; return that along log deviation."""
     inverse = exponential(-log_deviation)
-    sum_ = spread(0.0)
-    for row in range((size + LANES - 1) // LANES):
-        z = (load(batch[ACTION], row) - load(batch[MEAN], row)) * inverse
+    sum_ = eight(0.0)
+    for row in range((size + EIGHT - 1) // EIGHT):
+        z = (load_eight(batch[ACTION], row) - load_eight(batch[MEAN], row)) * inverse
         density = -0.5 * z * z - log_deviation
-        ratio = exponential(density - load(batch[DENSITY], row))
-        advantage = load(batch[ADVANTAGE], row)
+        ratio = exponential(density - load_eight(batch[DENSITY], row))
+        advantage = load_eight(batch[ADVANTAGE], row)
         clipped = choose(ratio > 1.0 + clip, 1.0 + clip, ratio)
         clipped = choose(ratio < 1.0 - clip, 1.0 - clip, clipped)
         gain = ratio * advantage
         # Beyond the clip, where that is the smaller gain, the loss is flat.
         slope = choose(gain <= clipped * advantage, -gain / float(size), 0.0)
-        store(slope * z * inverse, batch[MEAN], row)
+        store_eight(slope * z * inverse, batch[MEAN], row)
         sum_ = sum_ + slope * (z * z - 1.0)
-        miss = load(batch[VALUE], row) - load(batch[RETURN], row)
-        store(2.0 * miss / float(size), batch[VALUE], row)
+        miss = load_eight(batch[VALUE], row) - load_eight(batch[RETURN], row)
+        store_eight(2.0 * miss / float(size), batch[VALUE], row)
     return total(sum_)
 
 
@@ -107,10 +143,10 @@ def _slopes(batch, size, log_deviation, clip):
 def _gradient(gradient, slopes, features, chosen, first, stop):
     """Add up slope times feature over a minibatch, for rows first..stop-1."""
     for row in range(first, stop):
-        sum_ = spread(0.0)
+        sum_ = eight(0.0)
         for j in range(len(chosen)):
-            sum_ = sum_ + slopes[j] * load(features[chosen[j]], row)
-        store(sum_, gradient, row)
+            sum_ = sum_ + slopes[j] * load_eight(features[chosen[j]], row)
+        store_eight(sum_, gradient, row)
 
 
 @kernel(inline=True)
@@ -121,61 +157,54 @@ def _moved(weight, gradient, moment, square, pace):
     return weight - pace * moment / (root(square) + EPSILON), moment, square
 
 
+@kernel(inline=True, borrow=True)
+def _move(agent, log_deviation, slope, rate):
+    """Take a step of Adam along the gradient, and the log deviation along its slope; return it."""
+    weights, powers = agent.weights, agent.powers
+    first, second, gradient = agent.moments[0], agent.moments[1], agent.moments[2]
+    powers[0] *= BETA_1
+    powers[1] *= BETA_2
+    pace = rate * math.sqrt(1.0 - powers[1]) / (1.0 - powers[0])
+    for row in range(len(weights) // EIGHT):
+        weight, moment, square = _moved(
+            load_eight(weights, row),
+            load_eight(gradient, row),
+            load_eight(first, row),
+            load_eight(second, row),
+            pace,
+        )
+        store_eight(weight, weights, row)
+        store_eight(moment, first, row)
+        store_eight(square, second, row)
+    last = len(weights)
+    log_deviation, first[last], second[last] = _moved(
+        log_deviation, slope, first[last], second[last], pace
+    )
+    return log_deviation
+
+
 @kernel(borrow=True)
-def _improve(
-    key0, key1, trial, epoch, weights, log_deviation, moments, segment, features, policy_rows, rate,
-    epochs, batch_size, clip, partial, powers, order, batch,
-):  # fmt: skip
+def _improve(stream, epoch, agent, log_deviation, samples, settings):
     """Run the epochs of one segment, from the `epoch`-th of the lifetime on; return log deviation.
 
-    `moments` holds first and second moments and room for a gradient. In each of them the log
-    deviation has the first place behind the weights. Samples that do not fill the last minibatch
-    of an epoch are used if `partial`.
-
-    Parameters
-    ----------
-    key0, key1, trial, epoch
-        Stream, trial and epoch: they order the samples.
-    weights, log_deviation
-        Of policy and value, in lanes; the weights are changed.
-    moments
-        (3, weights + 8), see above.
-    segment, features, policy_rows
-        Samples, their features, and how many rows of these the policy has.
-    rate, epochs, batch_size, clip, partial
-        Parameters of PPO.
-    powers, order, batch
-        Powers of the decays of the moments, and workspace.
+    Samples that do not fill the last minibatch of an epoch are used if ``settings.partial``.
     """
-    gradient = moments[2]
-    rows, last = len(weights) // LANES, moments.shape[1] - LANES
-    size = segment.shape[1]
-    stop = size if partial else size // batch_size * batch_size
-    for _ in range(epochs):
+    order, batch, gradient = samples.order, samples.batch, agent.moments[2]
+    rows, policy_rows = len(agent.weights) // EIGHT, agent.policy_rows
+    size, batch_size = len(order), settings.batch_size
+    stop = size if settings.partial else size // batch_size * batch_size
+    for _ in range(settings.epochs):
         for i in range(size):
             order[i] = i
-        permute_head(key0, key1, epoch, trial, SHUFFLES, order, size)
+        permute_head(stream.key0, stream.key1, epoch, stream.trial, SHUFFLES, order, size)
         epoch += 1
         for first in range(0, stop, batch_size):
             chosen = order[first : min(first + batch_size, size)]
-            _outputs(batch, segment, features, weights, chosen, policy_rows, log_deviation)
-            slope = _slopes(batch, len(chosen), log_deviation, clip)
-            _gradient(gradient, batch[MEAN], features, chosen, 0, policy_rows)
-            _gradient(gradient, batch[VALUE], features, chosen, policy_rows, rows)
-            powers[0] *= BETA_1
-            powers[1] *= BETA_2
-            pace = rate * math.sqrt(1.0 - powers[1]) / (1.0 - powers[0])
-            for row in range(rows):
-                weight, moment, square = _moved(
-                    load(weights, row), load(gradient, row), load(moments[0], row),
-                    load(moments[1], row), pace,
-                )  # fmt: skip
-                store(weight, weights, row)
-                store(moment, moments[0], row)
-                store(square, moments[1], row)
-            log_deviation, moments[0, last], moments[1, last] = _moved(
-                log_deviation, slope, moments[0, last], moments[1, last], pace
-            )
+            _outputs(samples, chosen, agent, log_deviation)
+            slope = _slopes(batch, len(chosen), log_deviation, settings.clip)
+            _gradient(gradient, batch[MEAN], samples.features, chosen, 0, policy_rows)
+            _gradient(gradient, batch[VALUE], samples.features, chosen, policy_rows, rows)
+            log_deviation = _move(agent, log_deviation, slope, settings.rate)
     return log_deviation
 
 
@@ -187,6 +216,32 @@ def _finite(weights, log_deviation):
     for i in range(len(weights)):
         fine = fine and weights[i] - weights[i] == 0.0
     return fine
+
+
+@kernel(borrow=True)
+def _learn(stream, epoch, agent, log_deviation, samples, settings, begins):
+    """Improve an agent by a segment; return log deviation, and whether all is within bounds.
+
+    Parameters
+    ----------
+    stream, epoch
+        As of `_improve`.
+    agent, log_deviation
+        What is changed.
+    samples, settings
+        The segment is full, and the features of the state after it are there.
+    begins
+        Whether that state is the first of an episode.
+    """
+    size, rows = len(samples.order), len(agent.weights) // EIGHT
+    value = dot(agent.weights, samples.features[size], agent.policy_rows, rows)
+    samples.begins[size] = 0.0
+    decay = DISCOUNT * settings.trace_decay
+    spread = _advantages(samples.segment, samples.begins, 0.0 if begins else value, decay)
+    if not (0.0 < spread < TOO_LARGE):
+        return log_deviation, False
+    log_deviation = _improve(stream, epoch, agent, log_deviation, samples, settings)
+    return log_deviation, _finite(agent.weights, log_deviation)
 
 
 @kernel
@@ -221,19 +276,16 @@ def ppo(
         Standard deviation of actions at the end, and the episode in which learning stopped because
         a number left all bounds, -1 if none.
     """
-    policy_rows = rows_of(POLICY_INDEPENDENT, POLICY_DEPENDENT)
-    rows = policy_rows + rows_of(independent, dependent)
+    agent = _agent_of(independent, dependent)
+    weights, policy_rows, rows = agent.weights, agent.policy_rows, len(agent.weights) // EIGHT
     highest = max(independent, dependent, POLICY_INDEPENDENT)
-    width = LANES * rows
-    features = rows_of_lanes(rows * (segment_size + 1)).reshape(segment_size + 1, width)
-    weights = rows_of_lanes(rows).reshape(-1)
-    moments = rows_of_lanes(3 * (rows + 1)).reshape(3, -1)
-    waves = rows_of_lanes(8).reshape(-1)
-    noise = rows_of_lanes((steps + LANES - 1) // LANES).reshape(-1)[:steps].reshape(steps, 1)
-    segment = np.empty((6, segment_size))
-    batch = rows_of_lanes(7 * ((batch_size + LANES - 1) // LANES)).reshape(7, -1)
-    order, begins = np.empty(segment_size, np.int64), np.zeros(segment_size + 1)
-    powers, trials = np.ones(2), np.full(1, trial)
+    samples = _samples_of(segment_size, batch_size, len(weights))
+    segment, features = samples.segment, samples.features
+    settings = Settings(rate, trace_decay, epochs, batch_size, clip, partial)
+    stream = Stream(key0, key1, trial)
+    waves = rows_of_eight(8).reshape(-1)
+    noise = rows_of_eight((steps + EIGHT - 1) // EIGHT).reshape(-1)[:steps].reshape(steps, 1)
+    trials = np.full(1, trial)
     log_deviation, freeze_episode = 0.0, -1
     kept, epoch = 0, 0
     for episode in range(len(returns)):
@@ -244,23 +296,13 @@ def ppo(
             waves_of(waves, scaled_angle(angle), scaled_speed(speed), highest)
             row = rows_into(features[kept], 0, waves, POLICY_INDEPENDENT, POLICY_DEPENDENT)
             rows_into(features[kept], row, waves, independent, dependent)
-            if kept == segment_size and freeze_episode < 0:
-                value = dot(weights, features[kept], policy_rows, rows)
-                begins[segment_size] = 0.0
-                value_after = 0.0 if t == 0 else value
-                spread_ = _advantages(segment, begins, value_after, DISCOUNT * trace_decay)
-                if not (0.0 < spread_ < TOO_LARGE):
-                    freeze_episode = episode
-                else:
-                    log_deviation = _improve(
-                        key0, key1, trial, epoch, weights, log_deviation, moments, segment,
-                        features, policy_rows, rate, epochs, batch_size, clip, partial, powers,
-                        order, batch,
-                    )  # fmt: skip
-                    epoch += epochs
-                    if not _finite(weights, log_deviation):
-                        freeze_episode = episode
             if kept == segment_size:
+                if freeze_episode < 0:
+                    log_deviation, fine = _learn(
+                        stream, epoch, agent, log_deviation, samples, settings, t == 0
+                    )
+                    epoch += epochs
+                    freeze_episode = -1 if fine else episode
                 features[0] = features[kept]
                 kept = 0
             mean = dot(weights, features[kept], 0, policy_rows)
@@ -269,7 +311,7 @@ def ppo(
             segment[ACTION, kept] = action
             segment[DENSITY, kept] = -0.5 * z * z - log_deviation
             segment[VALUE, kept] = dot(weights, features[kept], policy_rows, rows)
-            begins[kept] = t == 0
+            samples.begins[kept] = t == 0
             angle, speed, reward = step(angle, speed, action)
             segment[REWARD, kept] = reward
             sum_ += reward

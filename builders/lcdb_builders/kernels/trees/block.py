@@ -7,66 +7,167 @@ training set that is coded and sorted once.
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from lcdb_builders.kernels.core.cell import WIDTH
-from lcdb_builders.kernels.core.holdout import ONE_CLASS_FIT, choose, is_chosen, record
+from lcdb_builders.kernels.core.holdout import (
+    FIT_COPIES,
+    HELD_COPIES,
+    ONE_CLASS_FIT,
+    choose,
+    is_chosen,
+    record,
+)
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.rng import philox
 from lcdb_builders.kernels.scores.counts import score_groups
 from lcdb_builders.kernels.scores.kept import keep_group
 from lcdb_builders.kernels.trees.boost import boost, ensemble
-from lcdb_builders.kernels.trees.cells import desk_of, learn, open_cell, score_held, score_sets
-from lcdb_builders.kernels.trees.codes import release
-from lcdb_builders.kernels.trees.forest import Cell, add_trees, grow_tree, stand
-from lcdb_builders.kernels.trees.grow import prepare
-from lcdb_builders.kernels.trees.histograms import forge
+from lcdb_builders.kernels.trees.cells import buffers_of, learn, open_cell, score_held, score_sets
+from lcdb_builders.kernels.trees.codes import ROWS, release
+from lcdb_builders.kernels.trees.forest import Cell, add_trees, grow_tree
+from lcdb_builders.kernels.trees.grow import prepare, workspace
+from lcdb_builders.kernels.trees.histograms import histograms
+from lcdb_builders.kernels.trees.leaves import Rules, Tests
 from lcdb_builders.kernels.trees.votes import add_votes, find_thresholds, probabilities
 
 __all__ = ["boosting_block", "forest_block", "tree_block"]
 
+#: What the cells of a block are computed from, and its `buffers`; see `cells`.
+Block = namedtuple("Block", "task columns data grid buffers")
+#: Of DT: workspace `w`; the classes of columns, `labels`; class `shares` and `counts` of test rows
+#: by leaf.
+TreeRoom = namedtuple("TreeRoom", "w labels shares counts")
+#: Of RFOR: workspace `w`, `rules` of all trees, and `votes` (columns, K).
+ForestRoom = namedtuple("ForestRoom", "w rules votes")
+#: Of ADAB: histograms `w`, an ensemble and its random `words`; `votes` (K, columns), those of the
+#: columns that are scored, `packed`; `most` and `total` by column; `codes` of held-out rows, flat.
+BoostingRoom = namedtuple("BoostingRoom", "w ensemble words votes packed most total codes")
 
-@kernel(borrow=True)
-def _count_leaves(leaves, count, tests, labels, begin, end, p, counts):
-    """Describe leaves by their class shares and their test rows with numbers begin..end-1.
+
+@kernel(glue=True)
+def _fill(block, key0, key1, tune, refit, room):
+    """Go through the cells of a block: choose from the grid, fit what was chosen, record it.
 
     Parameters
     ----------
-    leaves, count
-        The leaves of a tree, and how many.
-    tests, labels
-        Test rows by leaf, and their classes.
-    begin, end
-        Which test rows count.
-    p, counts
-        (leaves, K) shares of training rows, and numbers of test rows, by class; filled.
+    block
+        Of what.
+    key0, key1
+        Key of the learner's random streams.
+    tune
+        ``tune(block, cell, room)`` scores every grid value on the held-out rows.
+    refit
+        ``refit(block, cell, room, out)`` scores the chosen values on the test sets. Neither is
+        merged into this function: references would be counted for every cell.
+    room
+        What these two work in.
     """
-    classes = p.shape[1]
-    for leaf in range(count):
-        total = 0
-        for k in range(classes):
-            total += leaves.weights[leaf, k]
-            counts[leaf, k] = 0
-        for k in range(classes):
-            p[leaf, k] = leaves.weights[leaf, k] / total
-        for i in range(leaves.first[leaf], leaves.stop[leaf]):
-            if begin <= tests[i] < end:
-                counts[leaf, labels[tests[i]]] += 1
-
-
-@kernel(borrow=True)
-def _keep_leaves(leaves, count, tests, begin, end, p, out):
-    """Keep what leaves say of the test rows with numbers begin..end-1."""
-    for leaf in range(count):
-        for i in range(leaves.first[leaf], leaves.stop[leaf]):
-            if begin <= tests[i] < end:
-                keep_group(p[leaf], tests[i] - begin, end - begin, out)
+    task, data, grid, buffers = block.task, block.data, block.grid, block.buffers
+    for r in range(task.stop - task.first):
+        for i in range(len(task.sizes)):
+            n, repetition = task.sizes[i], task.first + r
+            flag = open_cell(task, block.columns, grid, buffers, n, repetition, i == 0)
+            cell = Cell(key0, key1, n, repetition)
+            if grid.tunes:
+                if flag != ONE_CLASS_FIT:
+                    learn(buffers, data, buffers.fit[: grid.held.sizes[FIT_COPIES]])
+                    tune(block, cell, room)
+                    release(buffers.sample)
+                choose(grid.tuning, flag, grid.held, grid.out.choices[i, r], grid.out.flags[i, r])
+            learn(buffers, data, buffers.order[:n])
+            refit(block, cell, room, grid.out.values[i, r])
+            release(buffers.sample)
 
 
 @kernel(borrow=True)
 def _copy_scores(source, target):
     for m in range(len(source)):
         target[m] = source[m]
+
+
+# -- DT --------------------------------------------------------------------------------------------
+
+
+@kernel(glue=True, borrow=True)
+def _count_leaves(w, leaves, labels, begin, end, shares, counts):
+    """Describe leaves by their class shares and their test rows with numbers begin..end-1.
+
+    Parameters
+    ----------
+    w, leaves
+        Workspace of a tree, and how many leaves it has.
+    labels
+        Classes of test rows.
+    begin, end
+        Which test rows count.
+    shares, counts
+        (leaves, K) shares of training rows, and numbers of test rows, by class; filled.
+    """
+    classes = shares.shape[1]
+    for leaf in range(leaves):
+        total = 0
+        for k in range(classes):
+            total += w.leaves.weights[leaf, k]
+            counts[leaf, k] = 0
+        for k in range(classes):
+            shares[leaf, k] = w.leaves.weights[leaf, k] / total
+        for i in range(w.leaves.first[leaf], w.leaves.stop[leaf]):
+            test = w.tests[i]
+            if begin <= test < end:
+                counts[leaf, labels[test]] += 1
+
+
+@kernel(glue=True, borrow=True)
+def _keep_leaves(w, leaves, begin, end, shares, out):
+    """Keep what leaves say of the test rows with numbers begin..end-1."""
+    for leaf in range(leaves):
+        for i in range(w.leaves.first[leaf], w.leaves.stop[leaf]):
+            test = w.tests[i]
+            if begin <= test < end:
+                keep_group(shares[leaf], test - begin, end - begin, out)
+
+
+@kernel(inline=True, borrow=True)
+def _tune_tree(block, cell, room):
+    """Score trees with leaves of all sizes on the held-out rows; see `_fill`."""
+    data, grid, held, w = block.data, block.grid, block.grid.held, room.w
+    sample, labels = block.buffers.sample, block.task.y
+    tests = Tests(held.held[: held.sizes[HELD_COPIES]], data.rows, data.coded.values)
+    prepare(sample, w)
+    for q in range(len(grid.values)):
+        least = grid.values[q]
+        if q > 0 and 2 * min(least, grid.values[q - 1]) > held.sizes[FIT_COPIES]:
+            _copy_scores(held.scores[q - 1], held.scores[q])  # the root is a leaf
+            continue
+        leaves = grow_tree(sample, cell, tests, Rules(least, len(data.rows)), w)
+        _count_leaves(w, leaves, labels, 0, len(labels), room.shares, room.counts)
+        score_groups(room.shares[:leaves], room.counts[:leaves], held.scores[q])
+
+
+@kernel(inline=True, borrow=True)
+def _refit_tree(block, cell, room, out):
+    """Score trees with leaves of the chosen sizes on the test sets; see `_fill`."""
+    data, grid, buffers, columns, w = block.data, block.grid, block.buffers, block.columns, room.w
+    refit = grid.held.refit
+    tests = Tests(buffers.index[: buffers.count[0]], data.columns, data.coded.values)
+    prepare(buffers.sample, w)
+    for q in range(len(grid.values)):
+        if not is_chosen(grid.held, q):
+            continue
+        rules = Rules(grid.values[q], len(data.rows))
+        leaves = grow_tree(buffers.sample, cell, tests, rules, w)
+        for k in range(len(buffers.lo)):
+            # A constant set is a run of columns; any other is all of the columns scored.
+            begin = 0 if columns.varying else columns.lo[k, 0]
+            end = len(room.labels) if columns.varying else columns.hi[k, block.task.classes - 1]
+            _count_leaves(w, leaves, room.labels, begin, end, room.shares, room.counts)
+            score_groups(room.shares[:leaves], room.counts[:leaves], refit[k])
+            if refit.shape[1] > WIDTH:
+                _keep_leaves(w, leaves, begin, end, room.shares, refit[k])
+        record(grid.held, q, out)
 
 
 @kernel
@@ -84,75 +185,74 @@ def tree_block(task, columns, data, key0, key1, grid):
     grid
         Fewest rows in a leaf, `Grid`.
     """
-    d, size = data.columns.shape
-    desk = desk_of(task, columns, data, grid)
-    parted, values, end = grid.held, data.coded.values, len(task.y)
-    width = desk.P.shape[1]
-    s = stand(len(task.pool), width, d, task.classes)
-    labels = task.y[columns.rows]
-    p, counts = np.empty((width, task.classes)), np.empty((width, task.classes), np.int64)
-    for r in range(task.stop - task.first):
-        for i in range(len(task.sizes)):
-            n, repetition = task.sizes[i], task.first + r
-            flag = open_cell(task, columns, grid, desk, n, repetition, i == 0)
-            cell = Cell(key0, key1, n, repetition)
-            if grid.tunes:
-                if flag != ONE_CLASS_FIT:
-                    learn(desk, data, desk.fit[: parted.sizes[2]])
-                    prepare(desk.sample, s.grove)
-                    held = parted.held[: parted.sizes[1]]
-                    for q in range(len(grid.values)):
-                        leaf = grid.values[q]
-                        if q > 0 and 2 * min(leaf, grid.values[q - 1]) > parted.sizes[2]:
-                            _copy_scores(
-                                parted.scores[q - 1], parted.scores[q]
-                            )  # the root is a leaf
-                            continue
-                        leaves = grow_tree(desk.sample, cell, held, data.rows, values, s, leaf)
-                        _count_leaves(s.grove.leaves, leaves, s.tests, task.y, 0, end, p, counts)
-                        score_groups(p[:leaves], counts[:leaves], parted.scores[q])
-                    release(desk.sample)
-                choose(grid.tuning, flag, parted, grid.out.choices[i, r], grid.out.flags[i, r])
-            learn(desk, data, desk.order[:n])
-            prepare(desk.sample, s.grove)
-            tests = desk.index[: desk.count[0]]
-            for q in range(len(grid.values)):
-                if not is_chosen(parted, q):
-                    continue
-                leaf = grid.values[q]
-                leaves = grow_tree(desk.sample, cell, tests, data.columns, values, s, leaf)
-                for k in range(len(desk.lo)):
-                    # A constant set is a run of columns; any other is all of the columns scored.
-                    begin = 0 if columns.varying else columns.lo[k, 0]
-                    stop = size if columns.varying else columns.hi[k, task.classes - 1]
-                    _count_leaves(s.grove.leaves, leaves, s.tests, labels, begin, stop, p, counts)
-                    score_groups(p[:leaves], counts[:leaves], parted.refit[k])
-                    if parted.refit.shape[1] > WIDTH:
-                        _keep_leaves(
-                            s.grove.leaves, leaves, s.tests, begin, stop, p, parted.refit[k]
-                        )
-                record(parted, q, grid.out.values[i, r])
-            release(desk.sample)
+    block = Block(task, columns, data, grid, buffers_of(task, columns, data, grid))
+    width = block.buffers.P.shape[1]
+    room = TreeRoom(
+        w=workspace(len(task.pool), width, len(data.rows), task.classes),
+        labels=task.y[columns.rows],
+        shares=np.empty((width, task.classes)),
+        counts=np.empty((width, task.classes), np.int64),
+    )
+    _fill(block, key0, key1, _tune_tree, _refit_tree, room)
+
+
+# -- RFOR ------------------------------------------------------------------------------------------
 
 
 @kernel(borrow=True)
-def _pack(votes, index, count, trees, P):
+def _divide_votes(votes, index, trees, P):
     """Divide the votes of the listed rows or columns by the number of trees."""
     for k in range(len(P)):
         own = P[k]
-        for i in range(np.uint64(count)):
+        for i in range(np.uint64(len(index))):
             own[i] = votes[np.uint64(index[i]), k] / trees
 
 
 @kernel(borrow=True)
-def _list_distinct(rows, count, distinct):
+def _list_distinct(rows, distinct):
     """List rows whose copies stand side by side, each once; returns their number."""
     last = 0
-    for i in range(count):
+    for i in range(len(rows)):
         if i == 0 or rows[i] != rows[i - 1]:
             distinct[last] = rows[i]
             last += 1
     return last
+
+
+@kernel(inline=True, borrow=True)
+def _tune_forest(block, cell, room):
+    """Score forests of all sizes on the held-out rows; see `_fill`."""
+    data, grid, held, buffers = block.data, block.grid, block.grid.held, block.buffers
+    rows = held.held[: held.sizes[HELD_COPIES]]
+    distinct = buffers.distinct[: _list_distinct(rows, buffers.distinct)]
+    tests = Tests(distinct, data.rows, data.coded.values)
+    prepare(buffers.sample, room.w)
+    done = 0
+    for q in grid.order:
+        trees = grid.values[q]
+        add_trees(buffers.sample, cell, done, trees, tests, room.rules, room.w, room.votes)
+        done = trees
+        _divide_votes(room.votes, rows, trees, buffers.P)
+        score_held(buffers, held, held.scores[q])
+
+
+@kernel(inline=True, borrow=True)
+def _refit_forest(block, cell, room, out):
+    """Score forests of the chosen sizes on the test sets; see `_fill`."""
+    data, grid, buffers = block.data, block.grid, block.buffers
+    scored = buffers.index[: buffers.count[0]]
+    tests = Tests(scored, data.columns, data.coded.values)
+    prepare(buffers.sample, room.w)
+    done = 0
+    for q in grid.order:
+        if not is_chosen(grid.held, q):
+            continue
+        trees = grid.values[q]
+        add_trees(buffers.sample, cell, done, trees, tests, room.rules, room.w, room.votes)
+        done = trees
+        _divide_votes(room.votes, scored, trees, buffers.P)
+        score_sets(buffers, grid.held.refit)
+        record(grid.held, q, out)
 
 
 @kernel
@@ -168,110 +268,111 @@ def forest_block(task, columns, data, key0, key1, grid, leaf, features):
     leaf, features
         Fewest rows in a leaf, and features that a node visits.
     """
-    d, size = data.columns.shape
-    desk = desk_of(task, columns, data, grid)
-    parted, values = grid.held, data.coded.values
-    s = stand(len(task.pool), max(size, len(task.y)), d, task.classes)
-    votes = np.empty((max(size, len(task.y)), task.classes))
-    for r in range(task.stop - task.first):
-        for i in range(len(task.sizes)):
-            n, repetition = task.sizes[i], task.first + r
-            flag = open_cell(task, columns, grid, desk, n, repetition, i == 0)
-            cell = Cell(key0, key1, n, repetition)
-            if grid.tunes:
-                if flag != ONE_CLASS_FIT:
-                    learn(desk, data, desk.fit[: parted.sizes[2]])
-                    prepare(desk.sample, s.grove)
-                    tests = desk.distinct[
-                        : _list_distinct(parted.held, parted.sizes[1], desk.distinct)
-                    ]
-                    done = 0
-                    for q in grid.order:
-                        trees = grid.values[q]
-                        add_trees(
-                            desk.sample,
-                            parted.sizes[2],
-                            cell,
-                            done,
-                            trees,
-                            tests,
-                            data.rows,
-                            values,
-                            s,
-                            leaf,
-                            features,
-                            votes,
-                        )
-                        done = trees
-                        _pack(votes, parted.held, parted.sizes[1], trees, desk.P)
-                        score_held(desk, parted, parted.scores[q])
-                    release(desk.sample)
-                choose(grid.tuning, flag, parted, grid.out.choices[i, r], grid.out.flags[i, r])
-            learn(desk, data, desk.order[:n])
-            prepare(desk.sample, s.grove)
-            count, done = desk.count[0], 0
-            for q in grid.order:
-                if not is_chosen(parted, q):
-                    continue
-                trees = grid.values[q]
-                add_trees(
-                    desk.sample,
-                    n,
-                    cell,
-                    done,
-                    trees,
-                    desk.index[:count],
-                    data.columns,
-                    values,
-                    s,
-                    leaf,
-                    features,
-                    votes,
-                )
-                done = trees
-                _pack(votes, desk.index, count, trees, desk.P)
-                score_sets(desk, parted.refit)
-                record(parted, q, grid.out.values[i, r])
-            release(desk.sample)
+    block = Block(task, columns, data, grid, buffers_of(task, columns, data, grid))
+    tests = max(len(columns.rows), len(task.y))
+    room = ForestRoom(
+        w=workspace(len(task.pool), tests, len(data.rows), task.classes),
+        rules=Rules(leaf, features),
+        votes=np.empty((tests, task.classes)),
+    )
+    _fill(block, key0, key1, _tune_forest, _refit_forest, room)
+
+
+# -- ADAB ------------------------------------------------------------------------------------------
 
 
 @kernel(borrow=True)
 def _draw_words(cell, words):
     """Fill in the first words of a cell's stream."""
     for t in range(0, len(words), 4):
-        block = philox(cell.key0, cell.key1, t // 4, cell.n, cell.repetition, 0)
+        drawn = philox(cell.key0, cell.key1, t // 4, cell.n, cell.repetition, 0)
         for j in range(min(4, len(words) - t)):
-            words[t + j] = block[j]
+            words[t + j] = drawn[j]
 
 
 @kernel(borrow=True)
-def _fill_prior(sample, n, P):
+def _fill_prior(sample, P):
     """Give every column the shares of the classes in the training set."""
     for k in range(len(P)):
         count = 0
         for i in range(sample.starts[k], sample.starts[k + 1]):
             count += np.int64(sample.packed[i] & np.uint32(0xFFFF))
-        share = count / n
+        share = count / sample.size[ROWS]
         for i in range(P.shape[1]):
             P[k, i] = share
 
 
 @kernel(borrow=True)
-def _gather_votes(votes, index, count, packed):
-    """Put the votes of the listed columns side by side."""
-    for k in range(len(votes)):
-        source, target = votes[k], packed[k]
-        for i in range(np.uint64(count)):
-            target[i] = source[np.uint64(index[i])]
+def _gather(source, index, target):
+    """Put the listed columns side by side."""
+    for k in range(len(source)):
+        whole, part = source[k], target[k]
+        for i in range(np.uint64(len(index))):
+            part[i] = whole[np.uint64(index[i])]
 
 
-@kernel(borrow=True)
-def _gather_codes(codes, rows, gathered):
-    """Put the codes of rows side by side."""
-    for f in range(len(codes)):
-        source, target = codes[f], gathered[f]
-        for i in range(np.uint64(len(rows))):
-            target[i] = source[np.uint64(rows[i])]
+@kernel(glue=True, borrow=True)
+def _boost(block, cell, stumps, room):
+    """Fit an ensemble to the sample; returns its number of stumps, 0 if shares say it all."""
+    buffers = block.buffers
+    classes = 0
+    for k in range(block.task.classes):
+        classes += 1 if buffers.present[k] else 0
+    _draw_words(cell, room.words)
+    used = boost(buffers.sample, stumps, room.words, room.w, room.ensemble) if classes > 1 else 0
+    find_thresholds(room.ensemble, used, block.data.coded.values)
+    if used == 0:
+        _fill_prior(buffers.sample, buffers.P)
+    return used
+
+
+@kernel(inline=True, borrow=True)
+def _tune_boosting(block, cell, room):
+    """Score ensembles of all sizes on the held-out rows; see `_fill`."""
+    grid, held, buffers = block.grid, block.grid.held, block.buffers
+    d, count = len(block.data.rows), held.sizes[HELD_COPIES]
+    codes = room.codes[: d * count].reshape((d, count))
+    _gather(block.data.rows, held.held[:count], codes)
+    used = _boost(block, cell, len(room.words), room)
+    done, sum_, last = 0, 0, -1
+    for q in grid.order:
+        stop = min(grid.values[q], used)
+        if last >= 0 and stop == done:
+            _copy_scores(held.scores[last], held.scores[q])
+            continue
+        if stop > 0:
+            sum_ += add_votes(room.ensemble, done, stop, codes, room.votes)
+            probabilities(
+                room.votes, count, sum_, buffers.present, room.most, room.total, buffers.P
+            )
+        done, last = stop, q
+        score_held(buffers, held, held.scores[q])
+
+
+@kernel(inline=True, borrow=True)
+def _refit_boosting(block, cell, room, out):
+    """Score ensembles of the chosen sizes on the test sets; see `_fill`."""
+    grid, buffers, votes = block.grid, block.buffers, room.votes
+    stumps, count = 0, buffers.count[0]
+    for q in range(len(grid.values)):
+        if is_chosen(grid.held, q):
+            stumps = max(stumps, grid.values[q])
+    used = _boost(block, cell, stumps, room)
+    done, sum_, scored = 0, 0, False
+    for q in grid.order:
+        if not is_chosen(grid.held, q):
+            continue
+        stop = min(grid.values[q], used)
+        if stop > done:
+            sum_ += add_votes(room.ensemble, done, stop, block.data.columns, votes)
+            if block.columns.varying:
+                _gather(votes, buffers.index[:count], room.packed)
+            chosen = room.packed if block.columns.varying else votes
+            probabilities(chosen, count, sum_, buffers.present, room.most, room.total, buffers.P)
+        if stop > done or not scored:
+            score_sets(buffers, grid.held.refit)
+        done, scored = stop, True
+        record(grid.held, q, out)
 
 
 @kernel
@@ -286,70 +387,17 @@ def boosting_block(task, columns, data, key0, key1, grid):
         Largest numbers of stumps, `Grid`.
     """
     d, size = data.columns.shape
-    desk = desk_of(task, columns, data, grid)
-    parted, values = grid.held, data.coded.values
-    width = desk.P.shape[1]
-    w = forge(d, task.classes, len(task.pool))
+    block = Block(task, columns, data, grid, buffers_of(task, columns, data, grid))
+    width = block.buffers.P.shape[1]
     largest = grid.values[grid.order[len(grid.order) - 1]]
-    grown = ensemble(largest)
-    words = np.empty(largest, np.uint64)
-    votes = np.empty((task.classes, width), np.int64)
-    packed = np.empty((task.classes, size if columns.varying else 0), np.int64)
-    most, total = np.empty(width, np.int64), np.empty(width)
-    room = np.empty(d * (width if grid.tunes else 0), np.uint16)
-    for r in range(task.stop - task.first):
-        for i in range(len(task.sizes)):
-            n, repetition = task.sizes[i], task.first + r
-            flag = open_cell(task, columns, grid, desk, n, repetition, i == 0)
-            _draw_words(Cell(key0, key1, n, repetition), words)
-            if grid.tunes:
-                if flag != ONE_CLASS_FIT:
-                    learn(desk, data, desk.fit[: parted.sizes[2]])
-                    count = parted.sizes[1]
-                    codes = room[: d * count].reshape((d, count))
-                    _gather_codes(data.rows, parted.held[:count], codes)
-                    used = boost(desk.sample, parted.sizes[2], largest, words, w, grown)
-                    find_thresholds(grown, used, values)
-                    if used == 0:
-                        _fill_prior(desk.sample, parted.sizes[2], desk.P)
-                    done, sum_, last = 0, 0, -1
-                    for q in grid.order:
-                        stop = min(grid.values[q], used)
-                        if last >= 0 and stop == done:
-                            _copy_scores(parted.scores[last], parted.scores[q])
-                            continue
-                        if stop > 0:
-                            sum_ += add_votes(grown, done, stop, codes, votes)
-                            probabilities(votes, count, sum_, desk.present, most, total, desk.P)
-                        done, last = stop, q
-                        score_held(desk, parted, parted.scores[q])
-                    release(desk.sample)
-                choose(grid.tuning, flag, parted, grid.out.choices[i, r], grid.out.flags[i, r])
-            learn(desk, data, desk.order[:n])
-            classes = 0
-            for k in range(task.classes):
-                classes += 1 if desk.present[k] else 0
-            stumps = 0
-            for q in range(len(grid.values)):
-                if is_chosen(parted, q):
-                    stumps = max(stumps, grid.values[q])
-            used = boost(desk.sample, n, stumps, words, w, grown) if classes > 1 else 0
-            find_thresholds(grown, used, values)
-            if used == 0:
-                _fill_prior(desk.sample, n, desk.P)
-            count, done, sum_, scored = desk.count[0], 0, 0, False
-            for q in grid.order:
-                if not is_chosen(parted, q):
-                    continue
-                stop = min(grid.values[q], used)
-                if stop > done:
-                    sum_ += add_votes(grown, done, stop, data.columns, votes)
-                    if columns.varying:
-                        _gather_votes(votes, desk.index, count, packed)
-                    chosen = packed if columns.varying else votes
-                    probabilities(chosen, count, sum_, desk.present, most, total, desk.P)
-                if stop > done or not scored:
-                    score_sets(desk, parted.refit)
-                done, scored = stop, True
-                record(parted, q, grid.out.values[i, r])
-            release(desk.sample)
+    room = BoostingRoom(
+        w=histograms(d, task.classes, len(task.pool)),
+        ensemble=ensemble(largest),
+        words=np.empty(largest, np.uint64),
+        votes=np.empty((task.classes, width), np.int64),
+        packed=np.empty((task.classes, size if columns.varying else 0), np.int64),
+        most=np.empty(width, np.int64),
+        total=np.empty(width),
+        codes=np.empty(d * (width if grid.tunes else 0), np.uint16),
+    )
+    _fill(block, key0, key1, _tune_boosting, _refit_boosting, room)

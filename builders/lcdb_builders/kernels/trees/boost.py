@@ -16,7 +16,7 @@ from collections import namedtuple
 import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.trees.codes import sort
+from lcdb_builders.kernels.trees.codes import GROUPS, ROWS, sort
 from lcdb_builders.kernels.trees.gini import gains, largest_gain, mark_promising
 from lcdb_builders.kernels.trees.histograms import (
     FEWEST_BINS,
@@ -35,26 +35,26 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-15
 MARGIN = 1.0 - 1e-6
 #: Stumps: `feature`, `low` and `high` codes around the threshold, classes on both sides, `vote` in
 #: units of 2**-40.
-Ensemble = namedtuple("Ensemble", ["feature", "low", "high", "left", "right", "vote"])
+Ensemble = namedtuple("Ensemble", "feature low high left right vote")
 
 
 @kernel
 def ensemble(stumps):
     """Return room for so many stumps."""
     return Ensemble(
-        np.zeros(stumps, np.int64),
-        np.zeros(stumps, np.int64),
-        np.zeros(stumps, np.int64),
-        np.zeros(stumps, np.int64),
-        np.zeros(stumps, np.int64),
-        np.zeros(stumps, np.int64),
+        feature=np.zeros(stumps, np.int64),
+        low=np.zeros(stumps, np.int64),
+        high=np.zeros(stumps, np.int64),
+        left=np.zeros(stumps, np.int64),
+        right=np.zeros(stumps, np.int64),
+        vote=np.zeros(stumps, np.int64),
     )
 
 
 @kernel(borrow=True)
 def _make_bins(w, sample):
     """Cut all features into bins, and find the bins of each row; returns the number of bins."""
-    m = sample.size[0]
+    m = sample.size[GROUPS]
     most = min(MOST_BINS, max(FEWEST_BINS, m // ROWS_PER_BIN), bins_at_most(len(w.first)))
     free = 0
     for f in range(len(w.first)):
@@ -340,25 +340,21 @@ def _raise_missed(w, sample, count, factor):
 
 
 @kernel(borrow=True)
-def boost(sample, n, stumps, words, w, fitted):
+def boost(sample, stumps, words, w, fitted):
     """Fit an ensemble; returns its number of stumps.
 
     Parameters
     ----------
     sample
         Training set, of at least two classes.
-    n
-        Number of rows, copies counted.
-    stumps
-        Largest number of stumps.
-    words
-        Random words, one per stump.
+    stumps, words
+        Largest number of stumps, and a random word for each.
     w
-        Workspace.
+        `Histograms`.
     fitted
         An `Ensemble`, filled.
     """
-    m = sample.size[0]
+    m = sample.size[GROUPS]
     classes = len(w.total)
     present = 0
     for k in range(classes):
@@ -368,7 +364,7 @@ def boost(sample, n, stumps, words, w, fitted):
     for f in range(len(w.bins)):
         coarse = coarse or w.bins[f] < sample.levels[f]
     length = 0
-    while n >> length:
+    while sample.size[ROWS] >> length:
         length += 1
     for i in range(m):
         w.mass[i] = np.int64(1) << max(START - length, 0)
@@ -409,7 +405,7 @@ def _shrink(w, sample, weight):
     """Divide all weights until they are within their bound; returns the weight of all."""
     while weight > np.int64(1) << TOTAL:
         weight = np.int64(0)
-        for i in range(sample.size[0]):
+        for i in range(sample.size[GROUPS]):
             w.mass[i] = (w.mass[i] + ((1 << SHIFT) - 1)) >> SHIFT
             weight += w.mass[i] * np.int64(sample.packed[i] & np.uint32(0xFFFF))
     return _weigh_all(w, sample)

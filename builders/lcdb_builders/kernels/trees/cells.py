@@ -10,18 +10,26 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.holdout import CHOSEN, HoldOut, Tuned, Tuning, hold_out, hold_out_of
+from lcdb_builders.kernels.core.holdout import (
+    CHOSEN,
+    FIT_ROWS,
+    HoldOut,
+    Tuned,
+    Tuning,
+    hold_out,
+    hold_out_of,
+)
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task, draw, left_out, weigh
 from lcdb_builders.kernels.scores.metrics import room, score_probabilities
 from lcdb_builders.kernels.trees.codes import Coded, sample_of, take
 
 __all__ = [
+    "Buffers",
     "Data",
-    "Desk",
     "Grid",
+    "buffers_of",
     "data_of",
-    "desk_of",
     "grid_of",
     "learn",
     "open_cell",
@@ -31,34 +39,18 @@ __all__ = [
 
 #: A dataset and where it is scored: `coded`, its rows' codes `rows` (d, N), and those of the
 #: columns, `columns` (d, columns).
-Data = namedtuple("Data", ["coded", "rows", "columns"])
+Data = namedtuple("Data", "coded rows columns")
 
 #: What the cells of a block are fitted with: `values` (G,) int64 and their ascending `order`;
 #: whether cells choose among them (`tunes`), how (`tuning`) and on which rows (`held`); and what is
 #: filled, `out`.
-Grid = namedtuple("Grid", ["values", "order", "tunes", "tuning", "held", "out"])
+Grid = namedtuple("Grid", "values order tunes tuning held out")
 
-#: Workspace of a block: the `sample` and which classes are `present` in it; `order`, `distinct`
+#: Buffers of a block: the `sample` and which classes are `present` in it; `order`, `distinct`
 #: (pool,) rows drawn, `fit` those of them that tuning fits to, `weight` (N,) multiplicities;
 #: `index` (columns,) the columns that are scored, `count` (1,) of them, `lo` and `hi` (sets, K)
 #: which of them belong to a class; `P` (K, columns or held-out rows) and `room` to score them.
-Desk = namedtuple(
-    "Desk",
-    [
-        "sample",
-        "present",
-        "order",
-        "distinct",
-        "fit",
-        "weight",
-        "index",
-        "count",
-        "lo",
-        "hi",
-        "P",
-        "room",
-    ],
-)
+Buffers = namedtuple("Buffers", "sample present order distinct fit weight index count lo hi P room")
 
 
 def data_of(coded: Coded, columns: Columns) -> Data:
@@ -75,23 +67,23 @@ def grid_of(task: Task, columns: Columns, tuning: Tuning, tunes: bool, out: Tune
 
 
 @kernel(glue=True)
-def desk_of(task, columns, data, grid):
-    """Return the workspace of a block."""
+def buffers_of(task, columns, data, grid):
+    """Return the buffers of a block."""
     size = len(columns.rows)
     width = max(size, len(grid.held.held)) if grid.tunes else size
-    return Desk(
-        sample_of(data.coded, task.classes, len(task.pool)),
-        np.zeros(task.classes, np.bool_),
-        np.empty(len(task.pool), np.int64),
-        np.empty(len(task.pool), np.int64),
-        np.empty(len(task.pool), np.int64),
-        np.zeros(len(task.y), np.int64),
-        np.arange(size),
-        np.full(1, size),
-        columns.lo.copy(),
-        columns.hi.copy(),
-        np.empty((task.classes, width)),
-        room(task.classes, width),
+    return Buffers(
+        sample=sample_of(data.coded, task.classes, len(task.pool)),
+        present=np.zeros(task.classes, np.bool_),
+        order=np.empty(len(task.pool), np.int64),
+        distinct=np.empty(len(task.pool), np.int64),
+        fit=np.empty(len(task.pool), np.int64),
+        weight=np.zeros(len(task.y), np.int64),
+        index=np.arange(size),
+        count=np.full(1, size),
+        lo=columns.lo.copy(),
+        hi=columns.hi.copy(),
+        P=np.empty((task.classes, width)),
+        room=room(task.classes, width),
     )
 
 
@@ -106,15 +98,15 @@ def _list_copies(fit, count, weight, rows):
 
 
 @kernel(glue=True)
-def open_cell(task, columns, grid, desk, n, repetition, first):
+def open_cell(task, columns, grid, buffers, n, repetition, first):
     """Draw a cell and the columns it is scored on; part it if it is tuned.
 
-    The training set is then ``desk.order[:n]``, and the part of it that is fitted to tune it
-    ``desk.fit[:grid.held.sizes[2]]``.
+    The training set is then ``buffers.order[:n]``, and the part of it that is fitted to tune it
+    ``buffers.fit[:grid.held.sizes[FIT_COPIES]]``.
 
     Parameters
     ----------
-    task, columns, grid, desk
+    task, columns, grid, buffers
         Of the block.
     n, repetition, first
         The cell, and whether it is the first of its repetition.
@@ -125,42 +117,43 @@ def open_cell(task, columns, grid, desk, n, repetition, first):
         What `lcdb_builders.kernels.core.holdout.hold_out` returns.
     """
     flag = CHOSEN
+    weight, held = buffers.weight, grid.held
     if first or task.sampling != ADDITIVE:
-        draw(task, n, repetition, desk.order)
+        draw(task, n, repetition, buffers.order)
     if columns.varying or grid.tunes:
-        count = weigh(desk.order[:n], desk.weight, desk.distinct)
+        count = weigh(buffers.order[:n], weight, buffers.distinct)
         if columns.varying:
-            left_out(columns, desk.weight, desk.index, desk.lo[0], desk.hi[0])
-            desk.count[0] = desk.hi[0, task.classes - 1]
+            left_out(columns, weight, buffers.index, buffers.lo[0], buffers.hi[0])
+            buffers.count[0] = buffers.hi[0, task.classes - 1]
         if grid.tunes:
-            cell = grid.held
-            flag = hold_out(
-                task, grid.tuning, n, repetition, desk.distinct, count, desk.weight, cell
-            )
-            _list_copies(cell.fit, cell.sizes[0], desk.weight, desk.fit)
-        for row in desk.distinct[:count]:
-            desk.weight[row] = 0
+            distinct = buffers.distinct
+            flag = hold_out(task, grid.tuning, n, repetition, distinct, count, weight, held)
+            _list_copies(held.fit, held.sizes[FIT_ROWS], weight, buffers.fit)
+        for row in buffers.distinct[:count]:
+            weight[row] = 0
     return flag
 
 
 @kernel(glue=True)
-def learn(desk, data, rows):
+def learn(buffers, data, rows):
     """Take rows as the training set; `release` it before the next."""
-    sample = desk.sample
-    classes = len(desk.present)
+    sample = buffers.sample
+    classes = len(buffers.present)
     take(sample, data.coded, rows, classes)
     for k in range(classes):
-        desk.present[k] = sample.starts[k + 1] > sample.starts[k]
+        buffers.present[k] = sample.starts[k + 1] > sample.starts[k]
 
 
 @kernel(glue=True)
-def score_sets(desk, out):
+def score_sets(buffers, out):
     """Score the probabilities of the columns on every test set; ``out`` is (sets, WIDTH)."""
-    for s in range(len(desk.lo)):
-        score_probabilities(desk.P, desk.present, desk.lo[s], desk.hi[s], desk.room, out[s])
+    for s in range(len(buffers.lo)):
+        score_probabilities(
+            buffers.P, buffers.present, buffers.lo[s], buffers.hi[s], buffers.room, out[s]
+        )
 
 
 @kernel(glue=True)
-def score_held(desk, cell, out):
+def score_held(buffers, cell, out):
     """Score the probabilities of the held-out rows; ``out`` is (WIDTH,)."""
-    score_probabilities(desk.P, desk.present, cell.lo, cell.hi, desk.room, out)
+    score_probabilities(buffers.P, buffers.present, cell.lo, cell.hi, buffers.room, out)

@@ -15,35 +15,37 @@ import numpy as np
 from lcdb_builders.kernels.core.bits import bit_count, lowest_bit
 from lcdb_builders.kernels.core.jit import kernel
 
-__all__ = ["LARGEST", "Coded", "Sample", "code", "release", "sample_of", "sort", "take"]
+__all__ = [
+    "GROUPS",
+    "LARGEST",
+    "ROWS",
+    "Coded",
+    "Sample",
+    "code",
+    "release",
+    "sample_of",
+    "sort",
+    "take",
+]
 
 # Codes and numbers are kept in 16 bits; squares of counts in 31.
 LARGEST = 40_000
 
+# Entries of `Sample.size`.
+GROUPS, ROWS = range(2)
+
 #: A dataset: `group` (N,) of each row; `classes` (G,) and `codes` (d, G) uint16 of each group;
 #: `levels` (d,) number of values, `values` (d, most levels).
-Coded = namedtuple("Coded", ["group", "classes", "codes", "levels", "values"])
+Coded = namedtuple("Coded", "group classes codes levels values")
 
-#: A training set of `size[0]` groups: `counts` (G,) by group, zeros between cells; `groups` (size,)
-#: by number, `starts` (K + 1,) number at which each class begins, `packed` (size,) count and class
-#: (``count | class << 16``); `ranks` (d, size) uint16, `levels` (d,), and `code_of` (d, levels)
-#: each rank; `positions` (rows,) numbers in ascending order of rows, each as often as it counts.
+#: A training set: `size` (2,), its number of `GROUPS`, and of `ROWS` with their copies; `counts`
+#: (G,) by group, zeros between cells; `groups` (size,) by number, `starts` (K + 1,) number at which
+#: each class begins, `packed` (size,) count and class (``count | class << 16``); `ranks` (d, size)
+#: uint16, `levels` (d,), and `code_of` (d, levels) each rank; `positions` (rows,) numbers in
+#: ascending order of rows, each as often as it counts; `seen` and `before`, sets of small integers
+#: in bits, and how many there are before each word of them.
 Sample = namedtuple(
-    "Sample",
-    [
-        "size",
-        "counts",
-        "groups",
-        "starts",
-        "packed",
-        "ranks",
-        "levels",
-        "code_of",
-        "positions",
-        "number",
-        "seen",
-        "before",
-    ],
+    "Sample", "size counts groups starts packed ranks levels code_of positions seen before"
 )
 
 
@@ -77,18 +79,17 @@ def sample_of(coded, classes, rows):
     d, groups = coded.codes.shape
     room = min(rows, groups) + 1
     return Sample(
-        np.zeros(1, np.int64),
-        np.zeros(groups, np.int64),
-        np.zeros(room, np.int64),
-        np.zeros(classes + 1, np.int64),
-        np.zeros(room, np.uint32),
-        np.zeros((d, room), np.uint16),
-        np.zeros(d, np.int64),
-        np.zeros((d, room), np.uint16),
-        np.zeros(rows, np.uint16),
-        np.zeros(groups, np.uint16),
-        np.zeros(groups // 64 + 1, np.uint64),
-        np.zeros(groups // 64 + 1, np.uint16),
+        size=np.zeros(2, np.int64),
+        counts=np.zeros(groups, np.int64),
+        groups=np.zeros(room, np.int64),
+        starts=np.zeros(classes + 1, np.int64),
+        packed=np.zeros(room, np.uint32),
+        ranks=np.zeros((d, room), np.uint16),
+        levels=np.zeros(d, np.int64),
+        code_of=np.zeros((d, room), np.uint16),
+        positions=np.zeros(rows, np.uint16),
+        seen=np.zeros(groups // 64 + 1, np.uint64),
+        before=np.zeros(groups // 64 + 1, np.uint16),
     )
 
 
@@ -100,7 +101,7 @@ def take(s, coded, drawn, classes):
         s.counts[g] += 1
         s.seen[g >> np.uint64(6)] |= np.uint64(1) << (g & np.uint64(63))
     m = _number(s, coded, classes)
-    s.size[0] = m
+    s.size[GROUPS], s.size[ROWS] = m, len(drawn)
     for f in range(len(coded.levels)):
         _rank(s, coded.codes[f], f, m)
 
@@ -108,7 +109,7 @@ def take(s, coded, drawn, classes):
 @kernel(borrow=True)
 def release(s):
     """Forget the counts of a sample."""
-    for i in range(s.size[0]):
+    for i in range(s.size[GROUPS]):
         s.counts[s.groups[i]] = 0
 
 
@@ -188,7 +189,7 @@ def sort(s, f, order, place, room):
         Workspace, longer by 1 than there are ranks.
     """
     ranks = s.ranks[f]
-    m = s.size[0]
+    m = s.size[GROUPS]
     for r in range(s.levels[f] + 1):
         room[r] = 0
     for i in range(np.uint64(m)):

@@ -8,7 +8,7 @@ import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
 
-__all__ = ["FEWEST_BINS", "MOST_BINS", "ROWS_PER_BIN", "Forge", "bins_at_most", "forge"]
+__all__ = ["FEWEST_BINS", "MOST_BINS", "ROWS_PER_BIN", "Histograms", "bins_at_most", "histograms"]
 
 # Features with many values have this many bins.
 FEWEST_BINS, MOST_BINS, ROWS_PER_BIN = 32, 128, 8
@@ -20,49 +20,15 @@ FEWEST_BINS, MOST_BINS, ROWS_PER_BIN = 32, 128, 8
 #: to the end of the bin before; `gain` of splitting after it, and its `bits`; `promising`, whether
 #: a split inside may be the best, and `eight_promising` at once.
 #: Features: `first` bin and number of `bins`; `order` (d, rows); `lowest` rank that is as good as
-#: the best, and `where` it was found.
+#: the best, and `where` it is.
 #: Splits inside of coarse bins: `inner` (K, splits), `inner_gain`, its `inner_bits`, `inner_of`,
 #: `inner_rank`. `best` gain and `best_bits`, to read an integer as a float.
 #: Rows: `index` (rows, d) of each row's bins; `mass` of one copy; `missed` numbers and `change`.
-Forge = namedtuple(
-    "Forge",
-    [
-        "weight",
-        "of",
-        "rank",
-        "place",
-        "place_stop",
-        "begins",
-        "coarse",
-        "left",
-        "gain",
-        "bits",
-        "promising",
-        "eight_promising",
-        "first",
-        "bins",
-        "order",
-        "lowest",
-        "where",
-        "inner",
-        "inner_gain",
-        "inner_bits",
-        "inner_of",
-        "inner_rank",
-        "best",
-        "best_bits",
-        "index",
-        "mass",
-        "missed",
-        "change",
-        "total",
-        "share",
-        "side",
-        "visits",
-        "swaps",
-        "sums",
-        "room",
-    ],
+Histograms = namedtuple(
+    "Histograms",
+    "weight of rank place place_stop begins coarse left gain bits promising eight_promising"
+    " first bins order lowest where inner inner_gain inner_bits inner_of inner_rank best best_bits"
+    " index mass missed change total share side visits swaps sums room",
 )
 
 
@@ -73,7 +39,7 @@ def bins_at_most(features):
 
 
 @kernel
-def forge(features, classes, rows):
+def histograms(features, classes, rows):
     """Return the workspace for training sets of so many rows."""
     bins = features * min(MOST_BINS, bins_at_most(features), rows)
     inner = features * rows + 1
@@ -81,40 +47,40 @@ def forge(features, classes, rows):
     inner_gain = np.zeros(inner)
     promising = np.zeros((bins + 7) // 8 * 8, np.bool_)
     best = np.zeros(1)
-    return Forge(
-        np.zeros((classes, bins), np.int64),
-        np.zeros(bins, np.int64),
-        np.zeros(bins, np.int64),
-        np.zeros(bins, np.int64),
-        np.zeros(bins, np.int64),
-        np.zeros(bins, np.bool_),
-        np.zeros(bins, np.bool_),
-        np.zeros((classes, bins + 1), np.int64),
-        gain,
-        gain.view(np.int64),
-        promising,
-        promising.view(np.uint64),
-        np.zeros(features, np.int64),
-        np.zeros(features, np.int64),
-        np.zeros((features, rows), np.uint16),
-        np.zeros(features, np.int64),
-        np.zeros(features, np.int64),
-        np.zeros((classes, inner), np.int64),
-        inner_gain,
-        inner_gain.view(np.int64),
-        np.zeros(inner, np.int64),
-        np.zeros(inner, np.int64),
-        best,
-        best.view(np.int64),
-        np.zeros((rows, features), np.uint16),
-        np.zeros(rows, np.int64),
-        np.zeros(rows + 1, np.uint16),
-        np.zeros(rows + 1, np.int64),
-        np.zeros(classes, np.int64),
-        np.zeros(classes),
-        np.zeros((2, classes), np.int64),
-        np.arange(features),
-        np.zeros(features, np.int64),
-        np.zeros(max(inner, bins + 1), np.int64),
-        np.zeros(rows + 2, np.int64),
+    return Histograms(
+        weight=np.zeros((classes, bins), np.int64),
+        of=np.zeros(bins, np.int64),
+        rank=np.zeros(bins, np.int64),
+        place=np.zeros(bins, np.int64),
+        place_stop=np.zeros(bins, np.int64),
+        begins=np.zeros(bins, np.bool_),
+        coarse=np.zeros(bins, np.bool_),
+        left=np.zeros((classes, bins + 1), np.int64),
+        gain=gain,
+        bits=gain.view(np.int64),
+        promising=promising,
+        eight_promising=promising.view(np.uint64),
+        first=np.zeros(features, np.int64),
+        bins=np.zeros(features, np.int64),
+        order=np.zeros((features, rows), np.uint16),
+        lowest=np.zeros(features, np.int64),
+        where=np.zeros(features, np.int64),
+        inner=np.zeros((classes, inner), np.int64),
+        inner_gain=inner_gain,
+        inner_bits=inner_gain.view(np.int64),
+        inner_of=np.zeros(inner, np.int64),
+        inner_rank=np.zeros(inner, np.int64),
+        best=best,
+        best_bits=best.view(np.int64),
+        index=np.zeros((rows, features), np.uint16),
+        mass=np.zeros(rows, np.int64),
+        missed=np.zeros(rows + 1, np.uint16),
+        change=np.zeros(rows + 1, np.int64),
+        total=np.zeros(classes, np.int64),
+        share=np.zeros(classes),
+        side=np.zeros((2, classes), np.int64),
+        visits=np.arange(features),
+        swaps=np.zeros(features, np.int64),
+        sums=np.zeros(max(inner, bins + 1), np.int64),
+        room=np.zeros(rows + 2, np.int64),
     )

@@ -30,42 +30,39 @@ from lcdb_builders.kernels.core.simd import (
     of_bits,
     spread,
     store,
-    weight_up_to,
     zeros,
 )
+from lcdb_builders.kernels.trees.node_streams import restore_order, visit
+from lcdb_builders.kernels.trees.weights import weight_up_to
 
 __all__ = [
     "CONSTANT",
     "NONE",
-    "Bench",
-    "Split",
-    "bench",
+    "Candidates",
+    "Lot",
+    "Node",
     "best_of",
-    "exceeds",
+    "candidates",
+    "choose_feature",
+    "nothing",
     "split_at",
     "split_in_order",
 ]
 
-#: Workspace: `codes` and `weights` of the node's rows, grouped by class; candidates (`left`,
-#: `squares` on both sides, `limits`); `set_bits` and `entries` by place, for sorting;
-#: `held`, a count per class.
-Bench = namedtuple(
-    "Bench",
-    [
-        "codes",
-        "weights",
-        "left",
-        "left_squares",
-        "right_squares",
-        "limits",
-        "set_bits",
-        "entries",
-        "held",
-    ],
+#: Workspace: `codes` and `weights` of the node's rows, grouped by class; of each candidate, the
+#: weight on the `left`, sums of squared class weights (`left_squares`, `right_squares`), and its
+#: code (`limits`); `set_bits` and `entries` by place, for sorting; `counts` by class.
+Candidates = namedtuple(
+    "Candidates", "codes weights left left_squares right_squares limits set_bits entries counts"
 )
+#: Thirty-two candidates in lanes.
+Lot = namedtuple("Lot", "left left_squares right_squares limits")
+#: A node in hand: its entries of `rows`, from `first` to `stop`, of which those of class k begin at
+#: ``segments[k]``; their `weights` by class and in `total`; and the `least` weight of a leaf.
+Node = namedtuple("Node", "rows first stop segments weights total least")
 #: Gain as a fraction and in single precision, and `code`: rows with at most this code go left.
 #: Without a split, `code` is `NONE`, or `CONSTANT` if all rows have the same.
-Split = namedtuple("Split", ["numerator", "denominator", "gain", "code"])
+Split = namedtuple("Split", "numerator denominator gain code")
 
 NONE = np.int64(-1)
 CONSTANT = np.int64(-2)
@@ -77,19 +74,19 @@ SINGLE = 42
 
 
 @kernel
-def bench(rows, classes):
+def candidates(rows, classes):
     """Return the workspace for nodes of so many rows and classes."""
     room = (rows // LANES + 6) * LANES
-    return Bench(
-        np.zeros(room, np.uint16),
-        np.zeros(room, np.uint16),
-        np.zeros(room, np.int32),
-        np.zeros(room, np.int32),
-        np.zeros(room, np.int32),
-        np.zeros(room, np.uint16),
-        np.zeros(room // 64 + 2, np.uint64),
-        np.zeros(room, np.uint32),
-        np.zeros(classes, np.int64),
+    return Candidates(
+        codes=np.zeros(room, np.uint16),
+        weights=np.zeros(room, np.uint16),
+        left=np.zeros(room, np.int32),
+        left_squares=np.zeros(room, np.int32),
+        right_squares=np.zeros(room, np.int32),
+        limits=np.zeros(room, np.uint16),
+        set_bits=np.zeros(room // 64 + 2, np.uint64),
+        entries=np.zeros(room, np.uint32),
+        counts=np.zeros(classes, np.int64),
     )
 
 
@@ -110,26 +107,12 @@ def nothing(code):
 
 
 @kernel(glue=True, borrow=True)
-def _exactly(left, left_squares, right_squares, limits, total, near, best, w):
-    """Return the better of `best` and the best of the candidates in `near`, by fractions.
-
-    Parameters
-    ----------
-    left, left_squares, right_squares, limits
-        Of 32 candidates: weight on the left, sums of squared class weights, codes.
-    total
-        Weight of the node.
-    near
-        Bits of the candidates to look at.
-    best
-        The best before.
-    w
-        Workspace.
-    """
-    store(as_integer(left), w.left, 0)
-    store(as_integer(left_squares), w.left_squares, 0)
-    store(as_integer(right_squares), w.right_squares, 0)
-    store(limits, w.limits, 0)
+def _exactly(lot, total, near, best, w):
+    """Return the better of `best` and the best of the candidates with bits in `near`, exactly."""
+    store(as_integer(lot.left), w.left, 0)
+    store(as_integer(lot.left_squares), w.left_squares, 0)
+    store(as_integer(lot.right_squares), w.right_squares, 0)
+    store(lot.limits, w.limits, 0)
     while near != 0:
         i = lowest_bit(near)
         near &= near - np.uint32(1)
@@ -145,32 +128,22 @@ def _exactly(left, left_squares, right_squares, limits, total, near, best, w):
 
 
 @kernel(inline=True, borrow=True)
-def best_of(left, left_squares, right_squares, limits, total, leaf, floor, best, w):
+def best_of(lot, node, floor, best, w):
     """Return the better of `best` and the best of 32 candidates of the same feature.
 
     Candidates with less gain than `floor` may be passed over.
-
-    Parameters
-    ----------
-    left, left_squares, right_squares, limits
-        Of the candidates: weight on the left, sums of squared class weights, codes.
-    total, leaf
-        Weight of the node, and the least of a leaf.
-    floor, best
-        Least gain, and the best before.
-    w
-        Workspace.
     """
+    left, total = lot.left, node.total
     right = spread(total, left) - left
-    least = spread(leaf, left)
+    least = spread(node.least, left)
     fl, fr = as_float(left), as_float(right)
-    gain = (as_float(left_squares) * fr + as_float(right_squares) * fl) / (fl * fr)
+    gain = (as_float(lot.left_squares) * fr + as_float(lot.right_squares) * fl) / (fl * fr)
     gain = choose((left >= least) & (right >= least), gain, spread(-1.0, gain))
     bits = as_bits(gain)
     highest = largest(bits)
     top = of_bits(highest)
     if highest < 0:
-        if best.code == CONSTANT and leaf > 1:
+        if best.code == CONSTANT and node.least > 1:
             one = spread(1, left)
             if marks((left >= one) & (right >= one)) != 0:
                 best = nothing(NONE)
@@ -181,9 +154,9 @@ def best_of(left, left_squares, right_squares, limits, total, leaf, floor, best,
     if total > SINGLE:
         if top >= floor * NEAR:
             near = marks(gain >= spread(top * NEAR, gain))
-            best = _exactly(left, left_squares, right_squares, limits, total, near, best, w)
+            best = _exactly(lot, total, near, best, w)
     elif top >= floor:
-        codes = as_integer(limits)
+        codes = as_integer(lot.limits)
         behind = spread(65535, codes) - codes
         lowest = largest(choose(bits == spread(highest, bits), behind, spread(-1, codes)))
         code = np.int64(65535) - lowest
@@ -209,71 +182,99 @@ def is_perfect(split, total):
 
 
 @kernel(glue=True, borrow=True)
-def split_at(w, limits, blocks, segments, weights, total, leaf, floor):
-    """Return the best split with a code among the limits.
+def choose_feature(split, sample, node, visits, word, w):
+    """Return the feature that parts a node, -1 if none does, and the split.
 
     Parameters
     ----------
+    split
+        What returns the best split by one feature: ``split(f, sample, node, floor, w)``, where less
+        gain than `floor` need not be told apart from none.
+    sample, node
+        The training set, and the node.
+    visits
+        How many features are looked at; more, as long as all of them are constant.
+    word
+        The node's random word.
     w
-        Workspace; `w.codes` and `w.weights` hold the node's rows, grouped by class.
+        Workspace of the tree.
+    """
+    best_feature, best = -1, nothing(NONE)
+    visited, varying = 0, False
+    left = word
+    while visited < len(w.order) and (visited < visits or not varying):
+        left = visit(visited, word, left, w.order, w.swaps)
+        f = w.order[visited]
+        visited += 1
+        candidate = split(f, sample, node, best.gain, w)
+        varying = varying or candidate.code != CONSTANT
+        if candidate.code >= 0 and is_better(candidate, best, node.total):
+            best_feature, best = f, candidate
+            if is_perfect(candidate, node.total):
+                break
+    restore_order(visited, w.order, w.swaps)
+    return best_feature, best
+
+
+@kernel(glue=True, borrow=True)
+def split_at(limits, blocks, node, floor, w):
+    """Return a node's best split with a code among the limits.
+
+    If that gains less than `floor`, in single precision, another split or `NONE` may be returned.
+
+    Parameters
+    ----------
     limits, blocks
         Codes to split at, and their number divided by 32.
-    segments, weights
-        (K + 1,) where each class begins among the rows; (K,) weight of each class.
-    total, leaf
-        Weight of the node, and least weight of a side.
-    floor
-        Single-precision gain of the best split of other features; if this feature's best one gains
-        less, another split or `NONE` may be returned.
+    node, floor
+        The node, and the gain of the best split of other features.
+    w
+        `Candidates`; `w.codes` and `w.weights` hold the node's rows, grouped by class.
     """
     best = nothing(CONSTANT)
+    segments = node.segments
     for b in range(blocks):
         lane = load(limits, b * LANES)
         left = zeros(np.int32(0))
         left_squares = left
         right_squares = left
-        for k in range(len(weights)):
+        for k in range(len(node.weights)):
             if segments[k] < segments[k + 1]:
-                added = weight_up_to(w.codes, w.weights, segments[k], segments[k + 1], lane)
-                others = spread(weights[k], added) - added
+                first, stop = segments[k] - node.first, segments[k + 1] - node.first
+                added = weight_up_to(w.codes, w.weights, first, stop, lane)
+                others = spread(node.weights[k], added) - added
                 left = left + added
                 left_squares = left_squares + added * added
                 right_squares = right_squares + others * others
-        best = best_of(left, left_squares, right_squares, lane, total, leaf, floor, best, w)
+        best = best_of(Lot(left, left_squares, right_squares, lane), node, floor, best, w)
     return best
 
 
 @kernel(borrow=True)
-def split_in_order(
-    w, rows, first, stop, places, packed, second, ranks, weights, total, leaf, floor
-):
-    """Return the best split of a large node, by sorting its rows.
+def split_in_order(f, sample, node, places, floor, w):
+    """Return the best split of a large node by one feature, by sorting its rows.
 
     Parameters
     ----------
-    w
-        Workspace.
-    rows, first, stop
-        The node's rows: ``rows[first:stop]`` are ``number | weight << 16``.
+    f, sample, node
+        The feature, the training set, and the node.
     places
         Place of each number in the feature's order.
-    packed, second
-        Class of each number (``packed >> 16``), and the first number of class 1.
-    ranks
-        The feature's rank of each number.
-    weights, total, leaf, floor
+    floor
         As for `split_at`.
+    w
+        `Candidates`.
     """
-    for i in range(np.uint64(first), np.uint64(stop)):
-        entry = rows[i]
+    m = node.stop - node.first
+    for i in range(np.uint64(node.first), np.uint64(node.stop)):
+        entry = node.rows[i]
         p = places[entry & np.uint32(0xFFFF)]
         w.entries[p] = entry
         w.set_bits[p >> np.uint32(6)] |= np.uint64(1) << np.uint64(p & np.uint32(63))
-    if len(weights) == 2:
-        _count_two_classes(w, second, ranks, weights)
+    if len(node.weights) == 2:
+        _count_two_classes(w, sample.starts[1], sample.ranks[f], node.weights)
     else:
-        _count_classes(w, packed, ranks, weights)
-    m = stop - first
+        _count_classes(w, sample.packed, sample.ranks[f], node.weights)
     for i in range(np.uint64(m - 1)):  # equal values cannot be parted
         w.left[i] = w.left[i] if w.limits[i] != w.limits[i + np.uint64(1)] else np.int32(0)
     blocks = (m + LANES - 1) // LANES
@@ -281,12 +282,11 @@ def split_in_order(
         w.left[i] = 0
     best = nothing(CONSTANT)
     for b in range(blocks):
-        lane = b * LANES
-        left_squares, right_squares = load(w.left_squares, lane), load(w.right_squares, lane)
-        limits = load(w.limits, lane)
-        best = best_of(
-            load(w.left, lane), left_squares, right_squares, limits, total, leaf, floor, best, w
+        i = b * LANES
+        lot = Lot(
+            load(w.left, i), load(w.left_squares, i), load(w.right_squares, i), load(w.limits, i)
         )
+        best = best_of(lot, node, floor, best, w)
     return best
 
 
@@ -320,7 +320,7 @@ def _count_classes(w, packed, ranks, weights):
     """Do the same for any number of classes, keeping sums of squares up to date."""
     whole = np.int64(0)
     for k in range(len(weights)):
-        w.held[k] = 0
+        w.counts[k] = 0
         whole += weights[k] * weights[k]
     i, left, squares, cross = np.uint64(0), np.int64(0), np.int64(0), np.int64(0)
     for q in range(np.uint64(len(w.set_bits))):
@@ -331,11 +331,11 @@ def _count_classes(w, packed, ranks, weights):
             bits &= bits - np.uint64(1)
             number, weight = entry & np.uint32(0xFFFF), np.int64(entry >> np.uint32(16))
             k = packed[number] >> np.uint32(16)
-            a = w.held[k]
+            a = w.counts[k]
             squares += weight * (2 * a + weight)
             cross += weight * weights[k]
             left += weight
-            w.held[k] = a + weight
+            w.counts[k] = a + weight
             w.left[i], w.left_squares[i], w.limits[i] = left, squares, ranks[number]
             w.right_squares[i] = whole - 2 * cross + squares
             i += np.uint64(1)
