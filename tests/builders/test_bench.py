@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lcdb_builders.bench import kernels as timing
 from lcdb_builders.bench import run as runner
 from lcdb_builders.bench.baseline import baseline_micros, lean_scores, usual_scores
 from lcdb_builders.bench.cases import EVERY_CASE, Effort, case_unit, plan_for, strata
 from lcdb_builders.bench.subjects import COMPARED, compared, generated, paper_subject
+from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
 from lcdb_builders.sources.catalog import expected
 
@@ -119,6 +122,29 @@ def test_everything_that_was_measured_is_told(small, capsys, tmp_path):
     assert projection["total"] == pytest.approx(sum(projection["hours"]["NNC"].values()))
 
 
+def test_tuned_cells_that_are_timed_are_always_the_same(monkeypatch):
+    """However fast the machine: what a tuned cell costs depends on its rows."""
+    plan, (iris,) = plan_for(["DT"], "default", ["default", "tuned"]), compared(["iris"])
+    learner, effort = registry.get("DT"), replace(EFFORT, tuned_repetitions=3)
+    asked: list[Block] = []
+    monkeypatch.setattr(type(learner), "block", lambda self, _, block, splits: asked.append(block))
+    counts = {}
+    for tuning in ("default", "tuned"):
+        unit = case_unit(plan, learner, iris.snapshot, ("random", "fixed"), tuning, effort)
+        for took in (1e-6, 1.0):
+            asked.clear()
+
+            def seconds(call, budget, took=took):
+                call()
+                return took
+
+            monkeypatch.setattr(timing, "best_seconds", seconds)
+            assert timing.cell_micros(unit, iris.snapshot, effort) > 0
+            counts[tuning, took] = {len(b.repetitions) for b in asked if b.sizes == unit.sizes}
+    assert counts["tuned", 1e-6] == counts["tuned", 1.0] == {3}
+    assert max(counts["default", 1e-6]) == 1000 and counts["default", 1.0] == {1}
+
+
 def test_json_alone_is_printed(small, capsys):
     assert main(["bench", "--quick", "--learner", "NNC", "--dataset", "61", "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "lcdb-bench"
@@ -180,4 +206,5 @@ def test_the_paper_s_data_and_larger_and_tuned_learners(monkeypatch, capsys, tmp
     assert [d["origin"] for d in found["projection"]["datasets"]] == ["real", "real"]
     tuned = found["tuned"]
     assert tuned["without_kernel"] == [] and set(tuned["ratios"]) == {"DT"}
+    assert tuned["repetitions"] == EFFORT.tuned_repetitions
     assert tuned["ratios"]["DT"] == pytest.approx(tuned["total"] / found["projection"]["total"])

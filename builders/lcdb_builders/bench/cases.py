@@ -47,12 +47,16 @@ class Effort:
         overstates the cost a little.
     baseline_sizes
         Training sizes at which scikit-learn is timed.
+    tuned_repetitions
+        Of each size of a tuned case: always the first ones. What a tuned cell costs depends on its
+        rows, so that numbers chosen by time would differ by the choice.
     """
 
     seconds: float
     sizes: int
     step: int
     baseline_sizes: int
+    tuned_repetitions: int = 1
 
 
 def strata(m: int, count: int, smallest: int = 1) -> tuple[int, ...]:

@@ -22,8 +22,8 @@ MOST_REPETITIONS = 1000
 def cell_micros(unit: Unit, snapshot: Snapshot, effort: Effort) -> float:
     """Return microseconds of one core per cell: fit, scores and four metrics, mean over sizes.
 
-    What a block does once (a Gram matrix, sorted neighbours) is left out: real blocks hold so many
-    cells that it does not count.
+    What a block does once (sorted neighbours, machines of the whole pool) is left out: real blocks
+    hold so many cells that it does not count. Tuned cells are always the same ones.
 
     Parameters
     ----------
@@ -43,10 +43,11 @@ def cell_micros(unit: Unit, snapshot: Snapshot, effort: Effort) -> float:
     least = block(unit.sizes[:1], 1)
     least()  # compiled, loaded, and sorted once
     once = best_seconds(least, effort.seconds / 10)
-    repetitions = 1
-    took = best_seconds(block(unit.sizes, 1), 0.0)
     aim = effort.seconds / 3
-    while took < aim / 2 and repetitions < MOST_REPETITIONS:
+    is_tuned = unit.tuning == "tuned"
+    repetitions = effort.tuned_repetitions if is_tuned else 1
+    took = best_seconds(block(unit.sizes, repetitions), 0.0)
+    while not is_tuned and took < aim / 2 and repetitions < MOST_REPETITIONS:
         faster = math.ceil(repetitions * aim / max(took, 1e-5))
         repetitions = min(MOST_REPETITIONS, max(2 * repetitions, min(faster, 20 * repetitions)))
         took = best_seconds(block(unit.sizes, repetitions), 0.0)

@@ -177,6 +177,8 @@ def _show_projection(console: Console, found: Mapping[str, Any], what: str) -> N
     if "ratios" in found:
         ratios = ", ".join(f"{name} {ratio:.1f}" for name, ratio in found["ratios"].items())
         console.print(f"tuned cells cost, in untuned ones: {ratios}", highlight=False)
+        count = found["repetitions"]
+        console.print(f"tuned: the first {count} repetitions of each size", highlight=False)
         if found["without_kernel"]:
             names = ", ".join(found["without_kernel"])
             console.print(f"not counted, for want of a kernel: {names}", highlight=False)

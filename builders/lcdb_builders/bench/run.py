@@ -25,8 +25,8 @@ from lcdb_builders.storage.environment import environment
 
 __all__ = ["NORMAL", "PLAN", "QUICK", "Asked", "bench"]
 
-NORMAL = Effort(seconds=0.08, sizes=8, step=1, baseline_sizes=4)
-QUICK = Effort(seconds=0.02, sizes=4, step=8, baseline_sizes=2)
+NORMAL = Effort(seconds=0.08, sizes=8, step=1, baseline_sizes=4, tuned_repetitions=8)
+QUICK = Effort(seconds=0.02, sizes=4, step=8, baseline_sizes=2, tuned_repetitions=2)
 # What the projection is of.
 PLAN = "turan2026"
 
@@ -118,6 +118,7 @@ def bench(
     if asked.tuned:
         tuned = measure(plan, tuning, targets, asked.effort, tuning="tuned", done=steps)
         result["tuned"] = _projected(tuned, targets, tuning) | {
+            "repetitions": asked.effort.tuned_repetitions,
             "ratios": _ratios(tuned, untuned, tuning),
             "without_kernel": [name for name in asked.learners if name not in tuning],
         }
