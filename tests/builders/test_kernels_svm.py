@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from counts import counts
-from lcdb_builders.kernels.svm.gram import gaussian_gram
+from lcdb_builders.kernels.svm.gram import gram_of, place_of
 from lcdb_builders.learners.svm import GSVC
 from lcdb_builders.reference.metrics import TIED, labels
 from lcdb_builders.reference.svm import dataset_gamma
@@ -119,10 +119,18 @@ def test_more_rows_near_the_margin_than_move_at_once():
             check(cell, snapshot, 1.0)
 
 
-def test_gram():
+@pytest.mark.parametrize("kept", [0, 5, 1000])
+def test_gram(kept):
+    """Whether its rows are kept or computed again, four at a time."""
     X, _, _ = problem("mixed scales", 3, 3)
-    gamma, gram = dataset_gamma(X), np.empty((len(X), len(X)))
-    gaussian_gram(X, gamma, gram)
+    gamma = dataset_gamma(X)
+    kernel = gram_of(X, gamma, kept * 8 * len(X))
+    assert len(kernel.table) == min(kept, len(X)) + 4
+    gram = np.empty((len(X), len(X)))
+    for first in [*range(0, len(X), 4)] * 2:
+        rows = list(range(first, min(first + 4, len(X))))
+        places = [place_of(kernel, row, k) for k, row in enumerate(rows)]
+        gram[rows] = kernel.table[places]
     np.testing.assert_allclose(gram, oracle.kernel(X, X, gamma).astype(float), rtol=1e-13)
     np.testing.assert_array_equal(gram, gram.T)
     assert (gram.diagonal() == 1).all()

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import warnings
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -39,7 +43,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import lcdb
 from lcdb.errors import ArgumentError, DatasetError, LabelError, PartialCurveWarning
-from lcdb.schema import METRICS
+from lcdb.schema import METRICS, SAMPLINGS
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -178,6 +182,57 @@ def test_kernels_answer_every_metric_and_training_rows(monkeypatch):
                 **options, "rows": "test", "metrics": ["brier"],
             })  # fmt: skip
             assert np.array_equal(alone.brier.astype("f4"), curve.brier.astype("f4"))
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+#: What NNC and GSVC take at so many rows, beyond what they take at few.
+MEMORY = """
+from pathlib import Path
+import numpy as np
+import lcdb
+
+def resident(which):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (line,) = (line for line in lines if line.startswith(which))
+    return int(line.split()[1]) / 1000
+
+def curve(learner, rows):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(rows, 2))
+    y = (X[:, 0] + rng.normal(size=rows) > 0).astype(int)
+    lcdb.learning_curve(learner, X, y, sizes=[4, 9], repetitions=1, workers=1)
+
+for learner in ("GSVC", "NNC"):
+    curve(learner, 40)
+    before = resident("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    curve(learner, 5400)
+    print(learner, resident("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux says so there")
+def test_a_worker_takes_at_most_200_megabytes():
+    """Tables of all pairs of these rows have 233 MB and more."""
+    command = [sys.executable, "-P", "-c", MEMORY]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    grown = {name: float(size) for name, size in map(str.split, told.splitlines())}
+    print(grown)
+    assert set(grown) == {"GSVC", "NNC"} and all(0 < size < 200 for size in grown.values())
+
+
+@pytest.mark.parametrize("learner", ["NNC", "GSVC"])
+@pytest.mark.parametrize("most", [0, 90_000])
+def test_numbers_do_not_depend_on_room_for_tables(learner, most, monkeypatch):
+    """None at all, and lists without distances or half of a kernel."""
+    for sampling, rows in product(SAMPLINGS, (["test"], ["test", "train"])):
+        options = {"sizes": [4, 20, 90], "repetitions": 3, "sampling": sampling, "rows": rows}
+        right = lcdb.learning_curve(learner, X, Y, workers=1, **options)
+        with monkeypatch.context() as tight:
+            tight.setattr(computing, "TABLES", most)
+            curve = lcdb.learning_curve(learner, X, Y, workers=1, **options)
+        xr.testing.assert_identical(curve, right)
 
 
 # -- data and learners of every kind ---------------------------------------------------------------

@@ -18,26 +18,27 @@ from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall, KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
 from lcdb_builders.learners.costing import Cost
+from lcdb_builders.learners.memory import table_bytes
 from lcdb_builders.reference.tuning import TuningRule
 
 __all__ = ["NNC"]
 
 
-_Key = tuple[str, bool, bytes, bytes]
+_Key = tuple[str, bool, float, bytes, bytes]
 # The tables of the last block: blocks of a unit follow each other, and one table is large.
 _last: dict[_Key, Table] = {}
 MOST_TABLES = 2
 
 
 def _table(snapshot: Snapshot, task: Task, columns: Columns) -> Table:
-    """Return distances and, for fresh draws, lists of candidates."""
-    additive = task.sampling == ADDITIVE
-    key = (snapshot.sha256, additive, task.pool.tobytes(), columns.rows.tobytes())
+    """Return distances and, for fresh draws, lists of candidates, as far as there is room."""
+    additive, most = task.sampling == ADDITIVE, table_bytes() / MOST_TABLES
+    key = (snapshot.sha256, additive, most, task.pool.tobytes(), columns.rows.tobytes())
     table = _last.get(key)
     if table is None:
         while len(_last) >= MOST_TABLES:
             del _last[next(iter(_last))]
-        table = _last[key] = table_of(task, columns)
+        table = _last[key] = table_of(task, columns, most)
     return table
 
 

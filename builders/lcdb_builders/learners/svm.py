@@ -11,11 +11,12 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning, hold_out_of
 from lcdb_builders.kernels.core.sets import Columns
 from lcdb_builders.kernels.svm.block import svm_block
-from lcdb_builders.kernels.svm.gram import gaussian_gram
+from lcdb_builders.kernels.svm.gram import Gram, gram_of
 from lcdb_builders.kernels.svm.tuned import svm_tuned
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall
 from lcdb_builders.learners.costing import Cost
+from lcdb_builders.learners.memory import table_bytes
 from lcdb_builders.learners.onevsrest import OneVsRestLearner, one_vs_rest
 from lcdb_builders.reference.machine import check_kernel, dataset_gamma, kkt_tolerance
 
@@ -33,10 +34,8 @@ def _gamma(snapshot: Snapshot) -> float:
     return gamma
 
 
-def _gram(snapshot: Snapshot) -> np.ndarray:
-    gram = np.empty((snapshot.rows, snapshot.rows))
-    gaussian_gram(snapshot.X, _gamma(snapshot), gram)
-    return gram
+def _gram(snapshot: Snapshot) -> Gram:
+    return gram_of(snapshot.X, _gamma(snapshot), table_bytes())
 
 
 def _violations(grid: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:

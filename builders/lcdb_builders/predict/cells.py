@@ -16,6 +16,7 @@ from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block, Unit
 from lcdb_builders.learners.base import Learner, LossyScores
+from lcdb_builders.learners.memory import tables_within
 from lcdb_builders.predict.kernels import Heard, hear, runs
 from lcdb_builders.predict.metrics import Measure, evaluate
 from lcdb_builders.reference.cell import (
@@ -31,6 +32,8 @@ from lcdb_builders.threads import one_thread
 __all__ = ["ByEstimator", "ByKernel", "Computed", "Piece", "names_of"]
 
 Split = tuple[np.ndarray, np.ndarray]
+#: Bytes that kernels may keep distances or a kernel in, in each worker.
+TABLES = 120e6
 
 
 class Piece(NamedTuple):
@@ -90,6 +93,10 @@ class ByKernel:
 
     def compute(self, piece: Piece) -> Computed:
         """Return the values of a piece."""
+        with tables_within(TABLES):
+            return self._compute(piece)
+
+    def _compute(self, piece: Piece) -> Computed:
         sizes = self.unit.sizes[piece.first_size : piece.stop_size]
         if self.numbers_suffice:
             return self._numbers(Block(self.unit, sizes, piece.first, piece.stop))

@@ -85,10 +85,20 @@ def whole_lanes(size: int) -> int:
     return (size + LANES - 1) // LANES * LANES
 
 
-def table_of(task: Task, columns: Columns) -> Table:
+def _distances(task: Task, columns: Columns, run: slice) -> np.ndarray:
+    """Return the distances of a run of columns to the rows that may be drawn."""
+    XT = np.ascontiguousarray(columns.XT[:, run])
+    out = np.empty((len(task.pool), XT.shape[1]))
+    for i, row in enumerate(task.pool):
+        distances_to(task.X[row], XT, out[i])
+    return out
+
+
+def table_of(task: Task, columns: Columns, most: float = np.inf) -> Table:
     """Return distances of columns to the rows that may be drawn, and lists of them by distance.
 
-    Additive sampling has no use for lists.
+    Additive sampling has no use for lists. Distances are left out, and then lists, where they would
+    take more than so many bytes.
     """
     rows, size = len(task.pool), len(columns.rows)
     slot = np.full(len(task.y), -1)
@@ -96,15 +106,20 @@ def table_of(task: Task, columns: Columns) -> Table:
     own = np.full(len(task.y), -1)
     own[columns.rows] = np.arange(size)
     owner = np.repeat(np.arange(columns.lo.size), (columns.hi - columns.lo).ravel())
+    entry = np.dtype(np.uint16 if 2 * rows < 2**16 else np.uint32)
     fits = 12 * rows * size <= LARGEST_TABLE
+    lists = fits and task.sampling != ADDITIVE and entry.itemsize * rows * size <= most
+    fits = fits and (8 + lists * entry.itemsize) * rows * size <= most
     distance = np.zeros((rows if fits else 0, whole_lanes(size)))
     for i in range(len(distance)):
         distances_to(task.X[task.pool[i]], columns.XT, distance[i, :size])
-    wanted = size if fits and task.sampling != ADDITIVE else 0
-    near = np.empty((wanted, rows), np.uint16 if 2 * rows < 2**16 else np.uint32)
+    wanted = size if lists else 0
+    near = np.empty((wanted, rows), entry)
     label = task.y[task.pool]
     for first in range(0, wanted, RUN):
-        some = np.ascontiguousarray(distance[:, first : min(first + RUN, size)].T)
+        run = slice(first, min(first + RUN, size))
+        some = distance[:, run] if fits else _distances(task, columns, run)
+        some = np.ascontiguousarray(some.T)
         for t, order in enumerate(some.argsort(axis=1)):
             _mark_ties(some[t], order, label, near[first + t])
     return Table(slot, distance, near, own, owner)

@@ -13,7 +13,7 @@ import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.svm.free_vectors import snapped
-from lcdb_builders.kernels.svm.gram import add_rows
+from lcdb_builders.kernels.svm.gram import add_kernel_rows
 from lcdb_builders.kernels.svm.working_set import leave_all, near, settle
 
 __all__ = [
@@ -38,7 +38,7 @@ NEAR_NUMBERS, NEAR_ROWS = 1 << 25, 1024
 # Neighbouring anchors' sizes have this ratio, about.
 ANCHOR_RATIO = 2.0**0.5
 
-#: The machines of all classes: `gram` (N, N); `sign` (K, N), coefficients `beta` and decision
+#: The machines of all classes: `gram`, a `Gram`; `sign` (K, N), coefficients `beta` and decision
 #: values without intercept `f` (K, N), `bound` (N,) of coefficients, errors' extremes `top`,
 #: `bottom` (K,) as `settle` has them, `known` (K,) rows that they cover, `fresh` (K,) rows in the
 #: set of moving rows when it was gathered; `support`, `by` (N,) workspace; `count` (4,) see
@@ -58,7 +58,7 @@ Anchors = namedtuple("Anchors", ["sizes", "share", "centre", "order"])
 def sets_of(task, gram, sets):
     """Return so many empty sets of moving rows: one for all classes, or one for each."""
     places = min(len(task.pool), NEAR_ROWS, 32 + int(np.sqrt(NEAR_NUMBERS / sets)))
-    return [near(len(task.y), places, gram) for _ in range(sets)]
+    return [near(len(task.y), places, gram.table) for _ in range(sets)]
 
 
 @kernel(glue=True)
@@ -252,7 +252,7 @@ def fit_draw(machines, moving, c, anchors, a, tolerance, reach):
     start_at(share, anchors.order[a, c], sign, machines.bound, beta)
     count = list_support(beta, range(len(beta)), machines.support, machines.by)
     f[:] = 0.0
-    add_rows(machines.gram, machines.support, machines.by, count, f)
+    add_kernel_rows(machines.gram, machines.support, machines.by, count, f)
     leave_all(moving)
     centre = _middle(share, sign, machines.bound, f, anchors.centre[a, c])
     settle_class(machines, moving, c, tolerance, centre, reach)

@@ -1,6 +1,6 @@
 """Whole blocks of GSVC: cells in, metrics out.
 
-One Gram matrix serves all cells. Fresh draws start from anchors, so that they do not depend on
+One kernel matrix serves all cells. Fresh draws start from anchors, so that they do not depend on
 which other cells are computed. Along additive sampling machines are carried row by row: one that
 joins outside the margin leaves them as they are, and with a constant test set the cell's numbers
 too. They start afresh at every 32nd size and go through all that follow, whichever sizes are asked
@@ -232,7 +232,7 @@ def svm_block(task, columns, gram, C, tolerance, limit, out, decisions):
     columns
         `Columns` to score on.
     gram
-        (N, N) kernel of all rows, see `gaussian_gram`.
+        Kernel of all rows, of `gram_of`.
     C
         Price of a row's hinge loss.
     tolerance, limit

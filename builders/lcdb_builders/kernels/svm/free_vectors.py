@@ -19,7 +19,7 @@ import numpy as np
 
 from lcdb_builders.kernels.core.elementary import from_order, to_order
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.svm.gram import add_rows
+from lcdb_builders.kernels.svm.gram import add_rows, place_of
 
 __all__ = ["Free", "fill_row", "free_rows", "newton_steps", "snapped"]
 
@@ -72,7 +72,7 @@ def fill_row(gram, rows, K, filled, s):
     first = filled[s]
     size = len(rows)
     if first < size:
-        source = gram[rows[s]]
+        source = gram.table[place_of(gram, rows[s], 0)]
         out = K[s]
         for t in range(first, size):
             out[t] = source[np.uint64(rows[t])]

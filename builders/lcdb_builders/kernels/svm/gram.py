@@ -1,35 +1,76 @@
-"""The Gaussian kernel between all rows of a dataset, and sums of its rows."""
+"""The Gaussian kernel between all rows of a dataset, and sums of its rows.
+
+A row of the kernel is computed when it is first needed, and kept where there is room; the others
+are computed again whenever they are needed. Numbers are the same either way.
+"""
 
 from __future__ import annotations
+
+from collections import namedtuple
 
 import numpy as np
 
 from lcdb_builders.kernels.core.elementary import exp_nonpositive, fma
 from lcdb_builders.kernels.core.jit import kernel
 
-__all__ = ["add_rows", "gaussian_gram"]
+__all__ = ["Gram", "add_kernel_rows", "add_rows", "gram_of", "place_of"]
+
+# Rows of the kernel that are summed at a time.
+TOGETHER = 4
+
+#: The kernel of N rows: their features `XT` (d, N), and `gamma`; by row, its `place` (N,) in the
+#: `table` or -1; `kept` (1,) rows there. The last rows of the table, as many as are summed at a
+#: time, are for those that find no place.
+Gram = namedtuple("Gram", ["XT", "gamma", "place", "kept", "table"])
 
 
-@kernel
-def gaussian_gram(X, gamma, out):
-    """Fill ``out`` (N, N) with exp(-gamma |x - z|²) of all pairs of rows of X (N, d).
+def gram_of(X: np.ndarray, gamma: float, most: float = np.inf) -> Gram:
+    """Return the kernel of rows, of which at most so many bytes are kept."""
+    rows = len(X)
+    places = int(min(rows, most // (8 * rows)))
+    return Gram(
+        XT=np.ascontiguousarray(X.T),
+        gamma=gamma,
+        place=np.full(rows, -1),
+        kept=np.zeros(1, np.int64),
+        table=np.empty((places + TOGETHER, rows)),
+    )
+
+
+@kernel(borrow=True)
+def _fill(XT, gamma, row, out):
+    """Fill `out` (N,) with exp(-gamma |x - z|²) of a row and all rows.
 
     Distances are summed in feature order, so copies of a row have exactly the same kernel values.
     """
-    rows, features = X.shape
-    XT = X.T.copy()
-    distance = np.empty(rows)
-    for i in range(rows):
-        distance[:] = 0.0
-        for j in range(features):
-            column = XT[j]
-            x = X[i, j]
-            for r in range(rows):
-                gap = column[r] - x
-                distance[r] += gap * gap
-        row = out[i]
-        for r in range(rows):
-            row[r] = exp_nonpositive(-gamma * distance[r])
+    for r in range(len(out)):
+        out[r] = 0.0
+    for j in range(len(XT)):
+        column = XT[j]
+        x = column[row]
+        for r in range(len(out)):
+            gap = column[r] - x
+            out[r] += gap * gap
+    for r in range(len(out)):
+        out[r] = exp_nonpositive(-gamma * out[r])
+
+
+@kernel(borrow=True)
+def place_of(gram, row, spare):
+    """Return where in the table a row of the kernel is.
+
+    One that finds no room there stays until the next with the same `spare`, from 0 to 3.
+    """
+    place = gram.place[row]
+    if place < 0:
+        room = len(gram.table) - TOGETHER
+        place = room + spare
+        if gram.kept[0] < room:
+            place = gram.kept[0]
+            gram.kept[0] += 1
+            gram.place[row] = place
+        _fill(gram.XT, gram.gamma, row, gram.table[place])
+    return place
 
 
 @kernel(borrow=True)
@@ -56,18 +97,18 @@ def _add_one(a, s, out):
 
 
 @kernel
-def add_rows(gram, rows, factors, count, out):
-    """Add to ``out`` the sum of factor times row of the Gram matrix, four rows at a time.
+def add_rows(matrix, rows, factors, count, out):
+    """Add to ``out`` the sum of factor times row of a matrix, four rows at a time.
 
     Every number is summed in the same order, so copies of a row stay equal.
     """
     i = 0
     while i + 4 <= count:
         _add_four(
-            gram[rows[i]],
-            gram[rows[i + 1]],
-            gram[rows[i + 2]],
-            gram[rows[i + 3]],
+            matrix[rows[i]],
+            matrix[rows[i + 1]],
+            matrix[rows[i + 2]],
+            matrix[rows[i + 3]],
             factors[i],
             factors[i + 1],
             factors[i + 2],
@@ -76,5 +117,16 @@ def add_rows(gram, rows, factors, count, out):
         )
         i += 4
     while i < count:
-        _add_one(gram[rows[i]], factors[i], out)
+        _add_one(matrix[rows[i]], factors[i], out)
         i += 1
+
+
+@kernel
+def add_kernel_rows(gram, rows, factors, count, out):
+    """Add to ``out`` the sum of factor times row of the kernel, as `add_rows` does."""
+    places = np.empty(TOGETHER, np.int64)
+    for first in range(0, count, TOGETHER):
+        some = min(TOGETHER, count - first)
+        for k in range(some):
+            places[k] = place_of(gram, rows[first + k], k)
+        add_rows(gram.table, places, factors[first : first + some], some, out)

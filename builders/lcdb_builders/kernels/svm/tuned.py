@@ -43,7 +43,7 @@ from lcdb_builders.kernels.svm.anchors import (
 )
 from lcdb_builders.kernels.svm.block import report
 from lcdb_builders.kernels.svm.free_vectors import snapped
-from lcdb_builders.kernels.svm.gram import add_rows
+from lcdb_builders.kernels.svm.gram import add_kernel_rows
 from lcdb_builders.kernels.svm.working_set import leave_all
 
 __all__ = ["svm_tuned"]
@@ -128,7 +128,7 @@ def _join(machines, c, centre, rows):
             beta[row] = snapped(min(max(before - total, low), high), low, high)
             total += beta[row] - before
     count = list_support(beta, rows, machines.support, machines.by)
-    add_rows(machines.gram, machines.support, machines.by, count, f)
+    add_kernel_rows(machines.gram, machines.support, machines.by, count, f)
 
 
 @kernel(glue=True)

@@ -16,7 +16,7 @@ import numpy as np
 from lcdb_builders.kernels.core.elementary import from_order, to_order
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.svm.free_vectors import free_rows
-from lcdb_builders.kernels.svm.gram import add_rows
+from lcdb_builders.kernels.svm.gram import add_kernel_rows
 from lcdb_builders.kernels.svm.smo import solve_dual
 
 __all__ = ["Near", "near", "settle"]
@@ -50,7 +50,7 @@ Near = namedtuple(
 
 @kernel
 def near(rows, places, like):
-    """Return an empty set of at most so many of N rows; `like` has the Gram matrix's type."""
+    """Return an empty set of at most so many of N rows; `like` has the kernel's type."""
     return Near(
         np.empty(places, np.int64),
         np.full(rows, -1, np.int64),
@@ -248,7 +248,7 @@ def solve_near(gram, sign, bound, beta, f, tolerance, centre, moving, count):
             top = max(top, moving.error[s])
         if moving.beta[s] > moving.low[s]:
             bottom = min(bottom, moving.error[s])
-    add_rows(gram, moving.moved, moving.by, moved, f)
+    add_kernel_rows(gram, moving.moved, moving.by, moved, f)
     count[0] += 1
     count[1] += steps
     count[2] += moved
