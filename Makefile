@@ -16,7 +16,7 @@ help:
 	@echo "make lint       formatting, lint and types alone"
 	@echo "make docs       the pages of docs/ and an API reference as a site in build/docs"
 	@echo "make pictures   docs/pictures, from the database that ships"
-	@echo "make findings   docs/reference.md, from the reference database that ships"
+	@echo "make findings   docs/findings.md and its figures, from the reference database that ships"
 	@echo "make explorer-pictures   those of the explorer, with the Chromium of this machine"
 	@echo "make clean      remove the virtual environment and caches (never a database)"
 
@@ -64,7 +64,7 @@ pictures: $(VENV)/.demo
 	$(BIN)/python docs/pictures.py docs/pictures
 
 findings: $(VENV)/.demo
-	$(BIN)/python docs/reference.py
+	PYTHONPATH=docs $(BIN)/python -m findings
 
 explorer-pictures: $(VENV)/.dev
 	$(BIN)/python tests/explorer_pictures.py docs/pictures/explorer

@@ -22,16 +22,29 @@ _COUNTS = {
 _WITH_VALUES = ("complete", "partial")
 
 
-def _statistics(array: xr.DataArray) -> dict[str, float]:
-    """Return the statistics of one curve by name; counts are whole numbers."""
-    found = zip(map(str, array["statistic"].values), array.values.tolist(), strict=True)
-    return {name: int(x) if name in _COUNTS else x for name, x in found}
+class _Stored:
+    """Statistics of curves, looked up by labels: a plain dict is far quicker than `sel`."""
+
+    def __init__(self, array: xr.DataArray) -> None:
+        *self.dims, last = map(str, array.dims)
+        self.names = [str(name) for name in array[last].values]
+        self.values = array.values
+        self.places = {
+            dim: {str(label): place for place, label in enumerate(array[dim].values)}
+            for dim in self.dims
+        }
+
+    def of(self, **labels: str) -> dict[str, float]:
+        """Return the statistics of one curve by name; counts are whole numbers."""
+        where = tuple(self.places[dim][labels[dim]] for dim in self.dims)
+        found = zip(self.names, self.values[where].tolist(), strict=True)
+        return {name: int(x) if name in _COUNTS else x for name, x in found}
 
 
 def curve_rows(db: Database, key: Key) -> Iterator[dict[str, object]]:
     """Yield the rows that `lcdb.tables.curve_frame` makes of a cube, in its order."""
     header = db.headers[key]
-    stored = db[key]["curve_statistic"].transpose("metric", *UNIT_DIMS, "statistic").load()
+    stored = _Stored(db[key]["curve_statistic"].transpose(..., "statistic").load())
     learners, samplings, splits, tunings = (header.labels[dim] for dim in UNIT_DIMS)
     for metric in METRICS:
         order = itertools.product(("default", "tuned"), splits, samplings, learners)
@@ -40,7 +53,7 @@ def curve_rows(db: Database, key: Key) -> Iterator[dict[str, object]]:
                 continue
             unit = dict(zip(UNIT_DIMS, (learner, sampling, split, tuning), strict=True))
             if header.status_of(**unit) in _WITH_VALUES:
-                found = _statistics(stored.sel({"metric": metric, **unit}))
+                found = stored.of(metric=metric, **unit)
                 labels = {"dataset": header.id, "classes": header.classes, **unit}
                 yield {**labels, "metric": metric, **found}
 
@@ -57,7 +70,7 @@ def paired_rows(
     stored = db[key]["pair_statistic"].sel(metric=metric, tuning=tuning, split=split).load()
     # A pair has no statistics of n >= 10 alone.
     kept = [not str(name).startswith(("from_10_", "last_")) for name in stored["statistic"].values]
-    stored = stored.isel(statistic=kept)
+    of_pairs = _Stored(stored.isel(statistic=kept).transpose(..., "statistic"))
     for sampling in header.labels["sampling"]:
         there = [
             learner
@@ -66,7 +79,7 @@ def paired_rows(
         ]
         for first, second in combinations(there, 2):
             pair = f"{first} - {second}"
-            found = _statistics(stored.sel(sampling=sampling, pair=pair))
+            found = of_pairs.of(sampling=sampling, pair=pair)
             yield {"dataset": header.id, "sampling": sampling, "pair": pair, **found}
 
 

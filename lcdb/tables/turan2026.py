@@ -11,8 +11,9 @@ from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from lcdb.digests import plan_units
 from lcdb.errors import LabelError, did_you_mean
-from lcdb.schema import METRICS
+from lcdb.schema import METRICS, UNIT_DIMS
 from lcdb.tables.frame import curve_frame
 from lcdb.tables.implied import IMPLIED
 from lcdb.tables.paired import LEFT_OUT, paired_frame, top_k_changes
@@ -23,7 +24,7 @@ from lcdb.tables.views import VIEWS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lcdb.database import Database
+    from lcdb.database import Database, Key
 
 __all__ = ["BALANCED", "BINARY", "NAMES", "published", "tables"]
 
@@ -255,10 +256,24 @@ def _table_a8(make: _Maker) -> Table:
     return Table("table_A8", "Table A.8. Datasets", tuple(rows), digits=0, note=note)
 
 
+def _asked_for(db: Database) -> set[tuple[Key, str, str, str, str]]:
+    """Return the curves that the plans of the cubes ask for: not all have every combination."""
+    return {
+        (key, *(unit[dim] for dim in UNIT_DIMS))
+        for key in db.headers
+        for unit in plan_units(json.loads(db[key].attrs["plan"]))
+    }
+
+
 def _table_a9(make: _Maker) -> Table:
     printed = make.printed["table_A9"]
     status = make.db.status()
     status = status[status["split"] != "pool"]
+    labels, asked = (
+        zip(*(status[dim] for dim in ("dataset", *UNIT_DIMS)), strict=True),
+        _asked_for(make.db),
+    )
+    status = status.loc[[unit in asked for unit in labels]]
     lost = status[status["status"] != "complete"]
     ids = lost["dataset"].map({key: header.id for key, header in make.db.headers.items()})
     by: dict[str, dict[str, int]] = {

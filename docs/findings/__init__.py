@@ -1,0 +1,11 @@
+"""Make docs/findings.md and its figures from the reference database that ships: `make findings`.
+
+Every number of the page, those in its sentences too, is computed when the page is written, from
+whatever datasets there are; tests hold the page against what is computed anew.
+
+- `evidence.py` what is read of the database, once
+- `words.py` numbers and lists as the page writes them
+- `holdings.py` `normality.py` `learners.py` `rankings.py` the sections: text and tables
+- `figures.py` what is drawn
+- `page.py` the page
+"""

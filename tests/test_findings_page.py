@@ -1,0 +1,260 @@
+"""The page on the reference database says what the database that ships says."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from oracles.findings import Summaries
+
+import lcdb
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "findings.md"
+PRINTED = json.loads((ROOT / "data" / "published" / "turan2026.json").read_text("utf-8"))
+LEFT_OUT = {"1063", "44037", "46597"}
+NUMBER = r"([+-]?[\d,]+(?:\.\d+)?)"
+LABELS = {"accuracy": "accuracy", "auc": "AUC", "brier": "Brier score",
+          "cross_entropy": "cross-entropy"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def text():
+    return PAGE.read_text("utf-8")
+
+
+def test_the_page_is_what_the_command_writes(text, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    from findings.page import page
+
+    with lcdb.reference() as db:
+        assert page(db) == text
+    for name in ("findings", *(n for n in sys.modules if n.startswith("findings."))):
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_its_figures_are_there_and_are_drawn(text, tmp_path, monkeypatch):
+    named = re.findall(r"!\[.+?\]\((pictures/.+?\.svg)\)", text)
+    assert len(named) >= 4 and all((PAGE.parent / name).is_file() for name in named)
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    from findings.figures import draw
+
+    with lcdb.reference() as db:
+        drawn = draw(db, tmp_path)
+    assert {path.name for path in drawn} == {Path(name).name for name in named}
+    assert all({"NMC", "RFOR"} <= set(re.findall(r"\w+", path.read_text())) for path in drawn)
+
+
+class Claims:
+    """Sentences of the page as patterns, and the numbers in them as an oracle has them."""
+
+    def __init__(self) -> None:
+        folder = ROOT / "data" / "reference" / "summaries"
+        self.plain, self.scaled = Summaries(folder), Summaries(folder, "standard")
+        self.all: list[tuple[str, str, list[float]]] = []
+
+    def say(self, sentence: str, *numbers: float, after: str = "") -> None:
+        """Add a sentence that comes after some words; # stands for a number, and ~ for words."""
+        pattern = re.escape(sentence).replace(r"\#", NUMBER).replace(r"\~", "[^.;]*?")
+        self.all.append((after, pattern, list(numbers)))
+
+    def printed(self, row: str, metric: str) -> float:
+        for table in ("table_1", "table_2"):
+            if row in PRINTED[table].get(metric, {}):
+                return PRINTED[table][metric][row][0]
+        both = PRINTED["table_D13"]
+        return (both["dataset"] | both["learner"])[row][metric][0]
+
+
+def of_rates(claims: Claims) -> None:
+    plain = claims.plain
+    curves = plain.curves
+    claims.say("Over # curves and metrics, tuned ones among them, and # cells",
+               len(curves), curves["cells"].sum())  # fmt: skip
+    for title, column, name in (
+        ("Shapiro-Wilk", "rate", "shapiro_wilk_overall"),
+        ("D'Agostino-Pearson", "dagostino", "dagostino_overall"),
+        ("skewness test", "skewness_test", "skewness_test"),
+        ("kurtosis test", "kurtosis_test", "kurtosis_test"),
+    ):
+        some = curves[column if plain.rate == "rate" else f"every_{column}"]
+        claims.say(f"{title} # (#)", some.mean(), PRINTED["text"][name])
+    for metrics, dims, what in (
+        (("accuracy", "auc"), ["dataset"], "dataset"),
+        (("accuracy", "auc"), ["learner"], "learner"),
+        (("brier", "cross_entropy"), ["dataset", "learner"], "dataset and learner"),
+    ):
+        for metric in metrics:
+            rates = {k: v for dim in dims for k, v in plain.by(dim, metric).items()}
+            apart = [v - claims.printed(k, metric) for k, v in rates.items()]
+            claims.say(
+                f"By {what}, the rates of {LABELS[metric]} are between # % (~) and # % (~); # of # "
+                "are within five points of the printed ones, and the largest difference is # ",
+                min(rates.values()), max(rates.values()), sum(abs(d) <= 5 for d in apart),
+                len(apart), max(apart, key=abs),
+            )  # fmt: skip
+    for dim, what in (("dataset", "datasets"), ("learner", "learners")):
+        rates = {metric: plain.by(dim, metric) for metric in ("accuracy", "auc")}
+        least = min(rates["auc"], key=rates["auc"].get)
+        claims.say(
+            f"f # {what} # have a lower rate for AUC than for accuracy, and the lowest is # % (~; "
+            "accuracy # %)",
+            len(rates["auc"]), sum(v < rates["accuracy"][k] for k, v in rates["auc"].items()),
+            rates["auc"][least], rates["accuracy"][least],
+        )  # fmt: skip
+    both = {m: plain.of(m)[["rate", "w", "skewness", "kurtosis"]].mean() for m in LABELS}
+    claims.say("often than accuracy: # against # % of the cells",
+               both["auc"]["rate"], both["accuracy"]["rate"])  # fmt: skip
+    claims.say("W # (#), skewness # (#), excess kurtosis # (#)", *(
+        both[m][name] for name in ("w", "skewness", "kurtosis") for m in ("auc", "accuracy")
+    ))  # fmt: skip
+
+
+def of_shapes(claims: Claims) -> None:
+    plain = claims.plain
+    for metric in ("accuracy", "auc"):
+        sign, size, far = (plain.by(dim, metric, column) for dim, column in (
+            ("learner", "tail"), ("learner", "absolute_tail"), ("dataset", "far")))  # fmt: skip
+        claims.say(
+            f"5 % quantile of {LABELS[metric]} is off that of the normal with the same mean and sd "
+            "by # sd for ~ and by # sd for ~, the ends",
+            max(sign.values()), min(sign.values()),
+        )  # fmt: skip
+        most, least = max(size, key=size.get), min(size, key=size.get)
+        claims.say(f"it is # sd for {most}, the farthest, and # sd for {least}, the nearest",
+                   size[most], size[least])  # fmt: skip
+        worst, best = max(far, key=far.get), min(far, key=far.get)
+        claims.say(
+            f"are # % of the cells of {plain.names[worst]} and # % of those of {plain.names[best]}",
+            far[worst], far[best], after=f"quantile of {LABELS[metric]}",
+        )  # fmt: skip
+    rate, left = (plain.by("dataset", "accuracy", name) for name in ("rate", "lattice"))
+    drop = {k: rate[k] - left[k] for k in rate}
+    most, least = max(drop, key=drop.get), min(drop, key=drop.get)
+    claims.say(f"the rate of {plain.names[most]} falls from # to # %", rate[most], left[most])
+    claims.say(f"and that of {plain.names[least]} from # to # %", rate[least], left[least])
+    claims.say("What is left is # % or more everywhere", min(left.values()))
+    claims.say("the test can tell anything on # % of the cells",
+               min(plain.by("dataset", "accuracy", "tested").values()))  # fmt: skip
+    numbers = []
+    for metric in ("accuracy", "auc", "cross_entropy", "brier"):
+        printed = PRINTED["table_B10"][metric]
+        way = 1 if metric in ("accuracy", "auc") else -1
+        some = plain.of(metric)
+        numbers += [some["last_skewness"].median(), some["last_kurtosis"].median()]
+        numbers += [way * printed["skewness"], printed["excess_kurtosis"]]
+    parts = [f"# and # for {LABELS[m]} (printed # and #)"
+             for m in ("accuracy", "auc", "cross_entropy", "brier")]  # fmt: skip
+    claims.say(f"excess kurtosis are {', '.join(parts[:-1])} and {parts[-1]}.", *numbers)
+
+
+def of_rankings(claims: Claims) -> None:
+    plain = claims.plain
+    for row, tuning, split in (
+        ("default_varying", "default", "varying"), ("tuned_fixed", "tuned", "fixed")
+    ):  # fmt: skip
+        for metric in ("accuracy", "auc"):
+            rate = plain.pairs(metric, tuning, split, plain.rate, LEFT_OUT)
+            claims.say(
+                f"Of the differences in {LABELS[metric]} of two {tuning} learners on {split} test "
+                "sets # % are not normal (printed #)",
+                rate, PRINTED["table_6"][row][metric],
+            )  # fmt: skip
+    for metric, null in (("accuracy", "normal on lattice"), ("auc", "normal")):
+        for words, comparison, printed in (
+            ("mean + 2 sd instead of q.975", "q0.975 mean+2sd", "mean+2sd_vs_q0.975"),
+            ("mean instead of median", "q0.5 mean+0sd", "mean_vs_median"),
+            ("mean - 2 sd instead of q.025", "q0.025 mean-2sd", "mean-2sd_vs_q0.025"),
+        ):
+            ours = [plain.changes(metric, "tuned", comparison, way, LEFT_OUT)
+                    for way in ("ordered", "tie_aware", null)]  # fmt: skip
+            claims.say(
+                f"by {words} at # of the sizes (printed #), at # however ties are broken, and at # "
+                "if scores were normal",
+                ours[0], PRINTED["table_7"][metric][printed], *ours[1:],
+                after=f"best three in {LABELS[metric]}",
+            )  # fmt: skip
+    ours = [100 * plain.changes("accuracy", tuning, "q0.95 mean+0sd", "ordered", out)
+            for tuning, out in (("tuned", LEFT_OUT), ("default", set()))]  # fmt: skip
+    claims.say("it is tuned # % (printed #) and default # %", ours[0],
+               PRINTED["text"]["quantile_95_against_mean"], ours[1])  # fmt: skip
+    spread = []
+    for learner in ("DT", "LDC", "LREG", "RFOR"):
+        some = plain.of("accuracy", learner=learner, split="varying")
+        spread.append(np.ptp(some.groupby("sampling")[plain.rate].mean()))
+    claims.say("moves the rate of accuracy by # to # points", min(spread), max(spread))
+
+
+def of_scores(claims: Claims) -> None:
+    plain, scaled = claims.plain, claims.scaled
+    where = ("default", "random", "varying")
+    for metric in ("accuracy", "auc"):
+        gains, real = [], []
+        for id in plain.files:
+            a, b = (some.last(id, metric, *where) for some in (plain, scaled))
+            gain = b["mean"] - a["mean"]
+            error = np.sqrt(a["sd"] ** 2 / a["count"] + b["sd"] ** 2 / b["count"])
+            real.append(gain.where((gain.abs() > 4 * error) & (gain.abs() > 0.01), 0.0))
+            gains.append(gain)
+        gain = pd.concat(real, axis=1)
+        claims.say(
+            "Of # pairs of a learner and a dataset, standardising all features raises the mean "
+            f"{LABELS[metric]} at the largest size by more than a point (and by more than # "
+            "standard errors) in #, and lowers it so in #.",
+            gain.size, 4, (gain > 0).to_numpy().sum(), (gain < 0).to_numpy().sum(),
+        )  # fmt: skip
+    if "53" in plain.files:
+        scores = [some.last("53", "accuracy", *where)["mean"]["GSVC"] for some in (plain, scaled)]
+        claims.say("so that its accuracy is # unscaled and # standardised", *scores)
+    moved = []
+    for metric in ("accuracy", "auc"):
+        rates = [some.of(metric, tuning="default").groupby("learner")["rate"].mean()
+                 for some in (plain, scaled)]  # fmt: skip
+        moved.append(rates[1] - rates[0])
+    claims.say("moves by # points (accuracy) and # (AUC) on average over learners, at most by #",
+               *(m.abs().mean() for m in moved), max(m.abs().max() for m in moved))  # fmt: skip
+    tuned = pd.concat([
+        plain.last(id, "accuracy", "tuned", "additive", "varying")["mean"]
+        - plain.last(id, "accuracy", "default", "additive", "varying")["mean"]
+        for id in plain.files
+    ], axis=1)  # fmt: skip
+    means = tuned.mean(axis=1)
+    claims.say(
+        "Of # pairs of a learner and a dataset, tuning gains more than a point in # and loses more "
+        "than a point in #. On average over datasets ~ gains most (# points) and ~ least (#);",
+        tuned.size, (tuned > 0.01).to_numpy().sum(), (tuned < -0.01).to_numpy().sum(),
+        100 * means.max(), 100 * means.min(),
+    )  # fmt: skip
+
+
+def of_holdings(claims: Claims) -> None:
+    plain = claims.plain
+    sizes = [len(file["n"]) for file in plain.files.values()]
+    claims.say("# of the nine datasets of the plan", len(plain.files))
+    claims.say("Cells ship at # (~) to # (~) of these sizes", min(sizes), max(sizes))
+    claims.say(
+        "Of # unscaled curves and metrics # are missing; the paper misses # of #.",
+        plain.asked_for(), plain.asked_for() - plain.complete(),
+        PRINTED["table_A9"]["missing"], PRINTED["table_A9"]["expected_curves"],
+    )  # fmt: skip
+
+
+def test_numbers_of_its_sentences_are_those_of_the_files(text):
+    claims = Claims()
+    for some in (of_holdings, of_rates, of_shapes, of_rankings, of_scores):
+        some(claims)
+    assert len(claims.all) >= 40
+    flat, wrong = " ".join(text.split()), []
+    for after, pattern, expected in claims.all:
+        found = re.search(pattern, flat[flat.index(after) :])
+        if found is None:
+            wrong.append(f"not said: {pattern}")
+            continue
+        for said, number in zip(found.groups(), expected, strict=True):
+            digits = len(said.partition(".")[2])
+            if abs(float(said.replace(",", "")) - number) > 0.5 * 10.0**-digits + 1e-7:
+                wrong.append(f"{found.group()}: {said} is {number}")
+    assert not wrong, "\n".join(wrong)
