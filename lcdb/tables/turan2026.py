@@ -11,9 +11,9 @@ from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from lcdb.digests import plan_units
 from lcdb.errors import LabelError, did_you_mean
-from lcdb.schema import METRICS, UNIT_DIMS
+from lcdb.schema import METRICS
+from lcdb.tables.contents import dataset_table, missing_table
 from lcdb.tables.frame import curve_frame
 from lcdb.tables.implied import IMPLIED
 from lcdb.tables.paired import LEFT_OUT, paired_frame, top_k_changes
@@ -24,7 +24,7 @@ from lcdb.tables.views import VIEWS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lcdb.database import Database, Key
+    from lcdb.database import Database
 
 __all__ = ["BALANCED", "BINARY", "NAMES", "published", "tables"]
 
@@ -245,58 +245,6 @@ def _table_7(make: _Maker) -> Table:
     return Table("table_7", "Table 7. Top 3 by moments against quantiles", tuple(rows), note=note)
 
 
-def _table_a8(make: _Maker) -> Table:
-    rows = []
-    for dataset, facts in make.printed["table_A8"].items():
-        header = next((h for h in make.db.headers.values() if h.id == dataset), None)
-        for name, here in (("samples", "rows"), ("features", "features"), ("classes", "classes")):
-            ours = None if header is None else float(getattr(header, here))
-            rows.append(Row(dataset, name, facts.get(name), ours))
-    note = "Printed sizes of 11 and 1063 count trailing lines of their files."
-    return Table("table_A8", "Table A.8. Datasets", tuple(rows), digits=0, note=note)
-
-
-def _asked_for(db: Database) -> set[tuple[Key, str, str, str, str]]:
-    """Return the curves that the plans of the cubes ask for: not all have every combination."""
-    return {
-        (key, *(unit[dim] for dim in UNIT_DIMS))
-        for key in db.headers
-        for unit in plan_units(json.loads(db[key].attrs["plan"]))
-    }
-
-
-def _table_a9(make: _Maker) -> Table:
-    printed = make.printed["table_A9"]
-    status = make.db.status()
-    status = status[status["split"] != "pool"]
-    labels, asked = (
-        zip(*(status[dim] for dim in ("dataset", *UNIT_DIMS)), strict=True),
-        _asked_for(make.db),
-    )
-    status = status.loc[[unit in asked for unit in labels]]
-    lost = status[status["status"] != "complete"]
-    ids = lost["dataset"].map({key: header.id for key, header in make.db.headers.items()})
-    by: dict[str, dict[str, int]] = {
-        "learner": {str(k): int(v) for k, v in lost["learner"].value_counts().items()},
-        "dataset": {str(k): int(v) for k, v in ids.value_counts().items()},
-        "tuning": {str(k): int(v) for k, v in lost["tuning"].value_counts().items()},
-    }
-    there = len(status) > 0  # an experiment has no curves that could be missing
-    expected, missing = (4.0 * len(table) if there else None for table in (status, lost))
-    rows = [Row("expected", "", printed["expected_curves"], expected)]
-    rows.append(Row("missing", "", printed["missing"], missing))
-    for kind, ours in by.items():
-        names = dict.fromkeys([*printed[kind], *(k for k in ours if ours[k])])
-        known = set(status[kind].astype(str))
-        rows += [
-            Row(k, kind, printed[kind].get(k, 0), 4.0 * ours.get(k, 0) if k in known else None)
-            for k in names
-        ]
-    title = "Table A.9. Missing curves (four metrics each)"
-    note = "Ours are those that this database should have and has not, whatever part it is."
-    return Table("table_A9", title, tuple(rows), digits=0, note=note)
-
-
 def _table_b10(make: _Maker) -> Table:
     rows = []
     for metric in ("accuracy", "auc", "cross_entropy", "brier"):
@@ -403,8 +351,8 @@ _MAKERS: dict[str, Callable[[_Maker], Table]] = {
     "5": _table_5,
     "6": _table_6,
     "7": _table_7,
-    "A8": _table_a8,
-    "A9": _table_a9,
+    "A8": lambda make: dataset_table(make.db, make.printed["table_A8"]),
+    "A9": lambda make: missing_table(make.db, make.printed["table_A9"]),
     "B10": _table_b10,
     "C11": _table_c11,
     "D12": _table_d12,
