@@ -9,7 +9,7 @@ from typing import Any
 from lcdb.database import Database
 from lcdb.errors import NotFoundError
 
-__all__ = ["experiments", "named", "reference", "tutorial"]
+__all__ = ["crossing", "experiments", "named", "opening", "reference", "tutorial"]
 
 _DATA = Path(str(files("lcdb.data")))
 
@@ -35,6 +35,26 @@ def tutorial(*, chunks: Any = None) -> Database:
     True
     """
     return Database(_DATA / "tutorial", chunks=chunks)
+
+
+def crossing(*, chunks: Any = None) -> Database:
+    """Open two learners on three datasets, for the question of who wins when.
+
+    It was built from the plan `crossing`: QDC and LDC on iris, balance-scale and kc2, training sets
+    that grow row by row, all other rows as test set, 1,000 repetitions at 11 to 18 sizes.
+
+    Parameters
+    ----------
+    chunks
+        As for `lcdb.open`.
+
+    Examples
+    --------
+    >>> with crossing() as db:
+    ...     print(*(header.name for header in db.headers.values()))
+    balance-scale iris kc2
+    """
+    return Database(_DATA / "crossing", chunks=chunks)
 
 
 def reference() -> Database:
@@ -81,10 +101,25 @@ def named(path: str) -> str:
     >>> named("some/folder"), Path(named("tutorial")).name
     ('some/folder', 'tutorial')
     """
-    if path in ("reference", "tutorial") and not Path(path).exists():
-        with {"reference": reference, "tutorial": tutorial}[path]() as db:
+    known = {"crossing": crossing, "reference": reference, "tutorial": tutorial}
+    if path in known and not Path(path).exists():
+        with known[path]() as db:
             return str(db.path)
     return path
+
+
+def opening(path: object) -> str:
+    """Return the call that opens a database again: of those that ship, whoever runs it.
+
+    Examples
+    --------
+    >>> opening("some/folder"), opening(tutorial().path)
+    ("lcdb.open('some/folder')", 'lcdb.tutorial()')
+    """
+    for name in ("reference", "tutorial"):
+        if Path(str(path)) == _DATA / name:
+            return f"lcdb.{name}()"
+    return f"lcdb.open({str(path)!r})"
 
 
 def experiments(*, chunks: Any = None) -> Database:

@@ -150,10 +150,18 @@ def _top_k_change(
     return xr.Dataset({name: center.isel(learner=0, drop=True).copy(data=x) for name, x in fields})
 
 
+def _repetitions_for(summary: xr.Dataset, *arguments: Any, **options: Any) -> xr.Dataset:
+    # That module takes selections, of which summaries are one kind.
+    from lcdb.analysis.studies import repetitions_of_summary
+
+    return repetitions_of_summary(summary, *arguments, **options)
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "summary": _summary,
     "normality": _normality,
     "quantile_curve": _quantile_curve,
     "rank_change": _rank_change,
+    "repetitions_for": _repetitions_for,
     "top_k_change": _top_k_change,
 }

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
+from scipy.stats import t as student
 
 from lcdb import stats
-from lcdb.analysis.apply import over_repetitions
+from lcdb.analysis.apply import REPETITION, over_repetitions
+from lcdb.analysis.of_summaries import is_summary
 from lcdb.analysis.pairs import check_share, described, named, two_sides
 from lcdb.analysis.selections import takes_selections
 from lcdb.errors import ArgumentError, did_you_mean
 
-__all__ = ["power", "repetitions_for"]
+__all__ = ["power", "repetitions_for", "repetitions_of_summary"]
 
 _POWER = {
     "power": "share of studies that find the difference",
@@ -117,12 +119,15 @@ def repetitions_for(
 ) -> xr.Dataset:
     """Return how many repetitions a paired t-test needs to find a difference this often.
 
-    From the mean and sd of the differences, by the noncentral t-distribution.
+    From the mean and sd of the differences, by the noncentral t-distribution. Summaries lack the
+    pairing, and so the sd of the differences: it is at most the sum of the two, which is taken, so
+    that what they say is the most that it takes.
 
     Parameters
     ----------
     a, b
-        Arrays with the dim ``repetition``, paired. Without `b`, every pair along `dim` of `a`.
+        Arrays with the dim ``repetition``, paired, or parts of a summary. Without `b`, every pair
+        along `dim` of `a`.
     power
         How often it is to be found.
     dim
@@ -137,7 +142,8 @@ def repetitions_for(
     -------
     xarray.Dataset
         ``repetitions`` with ``repetitions_low`` and ``repetitions_high``, infinite where the
-        difference may be 0, and the standardised ``effect``.
+        difference may be 0, and the standardised ``effect``. Of summaries the attribute ``spread``
+        is ``"largest"``: fewer repetitions may do, and the effect may be larger.
 
     Examples
     --------
@@ -154,18 +160,47 @@ def repetitions_for(
 
     def needed(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
         mean = stats.paired_mean(*stats.differences(x, y), confidence=confidence)
-        spread = np.where(mean.sd == 0, 1.0, mean.sd)
-
-        def effect(size: np.ndarray) -> np.ndarray:
-            size = np.abs(size)
-            return np.where((mean.sd == 0) & (size > 0), np.inf, size / spread)
-
-        low, high = np.abs(mean.low), np.abs(mean.high)
-        least = np.where(mean.low * mean.high <= 0, 0.0, np.minimum(low, high))
-        sizes = (mean.mean, np.maximum(low, high), least)
-        counts = [stats.repetitions_for(effect(size), power, alpha) for size in sizes]
-        return (*counts, np.sign(mean.mean) * effect(mean.mean))
+        return stats.repetitions_of_moments(mean.mean, mean.low, mean.high, mean.sd, power, alpha)
 
     result = over_repetitions(needed, one, other, names=list(_REPETITIONS))
     result.attrs = {"analysis": "repetitions_for", "power": power, "alpha": alpha}
     return described(named(result, names), a, _REPETITIONS, set())
+
+
+def repetitions_of_summary(
+    summary: xr.Dataset,
+    b: xr.Dataset | None = None,
+    power: float = 0.8,
+    *,
+    dim: str = "learner",
+    alpha: float = 0.05,
+    confidence: float = 0.95,
+) -> xr.Dataset:
+    """Return `repetitions_for` from a summary: for the largest spread that differences may have."""
+    for name, share in {"power": power, "alpha": alpha, "confidence": confidence}.items():
+        check_share(name, share)
+    if b is not None and not is_summary(b):
+        msg = f"the second argument is a {type(b).__name__}; expected a part of a summary as well"
+        raise ArgumentError(msg)
+    one, other, names = two_sides(_moments(summary), None if b is None else _moments(b), dim)
+
+    def needed(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+        mean, sd = x[..., 0] - y[..., 0], x[..., 1] + y[..., 1]
+        count = np.minimum(x[..., 2], y[..., 2])
+        count = np.where(count >= 2, count, np.nan)
+        reach = student.isf(0.5 - 0.5 * confidence, count - 1) * sd / np.sqrt(count)
+        return stats.repetitions_of_moments(mean, mean - reach, mean + reach, sd, power, alpha)
+
+    result = over_repetitions(needed, one, other, names=list(_REPETITIONS))
+    result.attrs = {"analysis": "repetitions_for", "power": power, "alpha": alpha}
+    result.attrs["spread"] = "largest"
+    return described(named(result, names), one, _REPETITIONS, set())
+
+
+def _moments(summary: xr.Dataset) -> xr.DataArray:
+    """Return mean, sd and count of each cell in the place of its repetitions."""
+    parts = [summary[name].astype(float) for name in ("mean", "sd", "count")]
+    found = xr.concat(parts, REPETITION, coords="minimal", compat="override")
+    found.attrs = {"dataset_name": summary.attrs["dataset_name"]}
+    found.name = None if summary["metric"].dims else str(summary["metric"].values)
+    return found

@@ -190,12 +190,15 @@ def _repetitions_for(result: xr.Dataset) -> str:
         float(result[name]) for name in ("repetitions", "repetitions_low", "repetitions_high")
     )
     aim = f"{100 * result.attrs['power']:g} % power"
+    of_moments = result.attrs.get("spread") == "largest"
     if not np.isfinite(high):
-        text = f"the repetitions do not settle that {first} and {second} differ, so that no number"
+        who = "means and spreads alone" if of_moments else "the repetitions"
+        text = f"{who} do not settle that {first} and {second} differ, so that no number"
         return _capital(f"{_dataset(result)}{text} of repetitions is sure to give {aim}.")
+    most = "at most " if of_moments else ""
     return _capital(
-        f"{_dataset(result)}{number:.0f} repetitions ({low:.0f} to {high:.0f}) tell {first} and "
-        f"{second} apart with {aim} (paired t-test, {100 * result.attrs['alpha']:g} %)."
+        f"{_dataset(result)}{most}{number:.0f} repetitions ({low:.0f} to {high:.0f}) tell {first} "
+        f"and {second} apart with {aim} (paired t-test, {100 * result.attrs['alpha']:g} %)."
     )
 
 

@@ -9,6 +9,7 @@ from lcdb.plot.comparing import aggregates, crossings, differences, powers, shap
 from lcdb.plot.distributions import distributions
 from lcdb.plot.drawing import FIGURES, draw
 from lcdb.plot.draws import samplings
+from lcdb.plot.early import early_choices
 from lcdb.plot.figures import (
     inverse_cdf,
     profile,
@@ -35,6 +36,7 @@ __all__ = [
     "distributions",
     "draw",
     "draw_experiment",
+    "early_choices",
     "forecast",
     "inverse_cdf",
     "learning_curves",

@@ -8,6 +8,7 @@ from lcdb import analysis
 from lcdb.errors import LabelError
 from lcdb.plot.chosen import Choice, Figure
 from lcdb.plot.comparing import aggregates, crossings, differences, powers, shapes
+from lcdb.plot.early import early_choices
 from lcdb.plot.figures import quantile_curves
 from lcdb.plot.multiples import small_multiples
 
@@ -42,6 +43,13 @@ def _shape(choice: Choice, ax: Axes | None) -> Axes:
     return shapes(curve, analysis.shape(curve), ax, log=choice.log)
 
 
+def _early(choice: Choice, ax: Axes | None) -> Axes:
+    curves = choice.one()
+    ways = [analysis.halving(curves, keep=keep) for keep in (0.25, 0.5, 0.75)]
+    alone = analysis.halving(curves, [int(curves["n"][-1])])
+    return early_choices(*ways, analysis.lccv(curves), alone, ax=ax)
+
+
 def _aggregate(choice: Choice, ax: Axes | None) -> Axes:
     curves = {key: part.dropna("n", how="all") for key, part in choice.curves().items()}
     if len(curves) < 2:
@@ -64,6 +72,8 @@ FIGURES: dict[str, Figure] = {
                     _power, {}, _LEARNERS, sizes=True),
     "shape": Figure("where a curve rises and bends the wrong way", 61, _shape,
                     {}, (), sizes=True),
+    "early": Figure("choosing a learner by early sizes: what it costs and what it saves", 61,
+                    _early, {}, _LEARNERS),
     "aggregate": Figure("learners at the last size of each dataset", None, _aggregate, {},
                         _LEARNERS),
 }  # fmt: skip

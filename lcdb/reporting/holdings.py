@@ -6,6 +6,7 @@ from lcdb.reporting.document import Block, Code, Section, Table, Text
 from lcdb.reporting.gather import Scope
 from lcdb.reporting.texts import counted, listed
 from lcdb.schema import UNIT_DIMS
+from lcdb.shipped import opening
 
 __all__ = ["holdings"]
 
@@ -17,13 +18,15 @@ def holdings(scope: Scope) -> Section:
         dim: list(dict.fromkeys(label for header in headers for label in header.labels[dim]))
         for dim in UNIT_DIMS
     }
+    ids = {header.id for header in headers}
+    scalings = dict.fromkeys(header.scaling for header in headers)
     text = (
         f"The database has learning curves of {counted(len(labels['learner']), 'learner')} "
-        f"({listed(labels['learner'])}) on {counted(len(headers), 'dataset')}. A curve is the "
+        f"({listed(labels['learner'])}) on {counted(len(ids), 'dataset')}. A curve is the "
         "distribution of a score over repetitions at each training set size n; in each repetition "
         "the training rows are drawn anew, and with the split varying the test rows too. "
         f"Samplings: {listed(labels['sampling'])}; splits: {listed(labels['split'])}; parameters: "
-        f"{listed(labels['tuning'])}."
+        f"{listed(labels['tuning'])}; scaling of the features: {listed(scalings)}."
     )
     blocks: list[Block] = [Text(text), _table(scope), Text(_of(scope)), Code(_lines(scope))]
     return Section("What the database holds", tuple(blocks))
@@ -50,8 +53,10 @@ def _table(scope: Scope) -> Table:
         "n here", "sizes here",
     )  # fmt: skip
     caption = (
-        'Datasets. "kept" says whether repetitions are there or statistics of each cell alone; the '
-        "last two columns say which training set sizes this report looks at."
+        'Datasets, a row for each scaling. "complete curves": of all combinations of learner, '
+        'sampling, split and parameters. "kept" says whether repetitions are there or statistics '
+        "of each cell alone; the last two columns say which training set sizes this report looks "
+        "at."
     )
     return Table(head, tuple(rows), caption, "db", left=(0, 1, 7))
 
@@ -97,6 +102,6 @@ def _lines(scope: Scope) -> str:
     if len(scope.parts) + len(scope.absent) < len(alike):
         given += f", datasets={[part.key for part in scope.parts]!r}"
     return (
-        f"import lcdb\nfrom lcdb import reporting\n\ndb = lcdb.open({str(scope.db.path)!r})\n"
+        f"import lcdb\nfrom lcdb import reporting\n\ndb = {opening(scope.db.path)}\n"
         f"curves = reporting.curves(db, {given})"
     )

@@ -52,7 +52,8 @@ def methods(scope: Scope, several: bool) -> Section:
         parts.append(
             "Of summaries the standard deviation of a paired difference is not known; it is at "
             "most the sum of the two standard deviations, which was taken in its place. What is "
-            "settled so would be settled by the pairs as well."
+            "settled so would be settled by the pairs as well, and numbers of repetitions, which "
+            "come from the noncentral t-distribution, are the most that it takes."
         )
     if several:
         parts.append(

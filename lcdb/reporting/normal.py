@@ -43,13 +43,23 @@ def normal(scope: Scope) -> Section:
         )
         every = Made("curves", {part.key: part.curves.value for part in scope.parts})
         blocks.append(figure(caption, "rejection_map", call("reporting.rejection_rates", every)))
-    headline = (
+    return Section("Are the scores normally distributed?", tuple(blocks), _headline(tested))
+
+
+def _headline(tested: pd.DataFrame) -> str:
+    if tested.empty:
+        return ""
+    text = (
         f"Shapiro-Wilk rejects that scores are normally distributed in {share(tested['rejected'])} "
-        f"of {counted(len(tested), 'cell')}."
-        if len(tested)
-        else ""
+        f"of {counted(len(tested), 'cell')}"
     )
-    return Section("Are the scores normally distributed?", tuple(blocks), headline)
+    rounded = tested["rounded"].dropna()
+    if len(rounded):
+        text += (
+            "; that they are normal but for the rounding of accuracies is rejected in "
+            f"{share(rounded)} of {counted(len(rounded), 'cell')}"
+        )
+    return f"{text}."
 
 
 def rejection_rates(curves: Mapping[Any, Any]) -> xr.DataArray:

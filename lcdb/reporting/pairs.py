@@ -1,28 +1,24 @@
-"""Where the order of two learners turns, and how many repetitions tell two apart."""
+"""Where the order of two learners turns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 import xarray as xr
 
 from lcdb.analysis import in_words
-from lcdb.plot.style import metric_label
-from lcdb.reporting.best import some_sizes
 from lcdb.reporting.calls import call
 from lcdb.reporting.document import Block, Section, Table, Text
 from lcdb.reporting.drawing import figure
 from lcdb.reporting.gather import Part, Scope
-from lcdb.reporting.texts import counted, interval, number
+from lcdb.reporting.texts import counted
 
-__all__ = ["crossings", "effort"]
+__all__ = ["crossings", "keys_of"]
 
 _SUMMARIES = (
     "This is asked of the paired repetitions, which summaries do not have: open the full cubes for "
     "this section."
 )
-_STUDIES = (5, 10, 25)
 _MOST_ROWS = 40
 
 
@@ -61,7 +57,7 @@ def crossings(scope: Scope) -> Section | None:
     )
     blocks: list[Block] = [Text(text)]
     if rows:
-        arrays = "curves" if not scope.summaries else _only(parts)
+        arrays = "curves" if not scope.summaries else keys_of(parts)
         call_text = f"lcdb.analysis.crossing({arrays})"
         blocks.append(Table(head, rows, caption, call_text, left=(0, 1, 2)))
         blocks.append(_crossing_figure(*turns[0]))
@@ -74,7 +70,7 @@ def crossings(scope: Scope) -> Section | None:
     return Section(title, tuple(blocks), headline)
 
 
-def _only(parts: Sequence[Part]) -> str:
+def keys_of(parts: Sequence[Part]) -> str:
     """Return an expression for the datasets that have repetitions."""
     return f"{{key: curves[key] for key in {[part.key for part in parts]!r}}}"
 
@@ -105,103 +101,3 @@ def _crossing_figure(part: Part, one: xr.Dataset) -> Block:
         f"all sizes. {in_words(crossing.value)}"
     )
     return figure(caption, "crossings", crossing)
-
-
-def effort(scope: Scope) -> Section | None:
-    """Return the section on power; None where no dataset has two learners."""
-    parts = [part for part in scope.with_repetitions if len(part.learners) > 1]
-    title = "How many repetitions a comparison needs"
-    if not parts:
-        return Section(title, (Text(_SUMMARIES),)) if scope.summaries else None
-    rows, seen, few = [], 0, 0
-    for part in parts:
-        for n in some_sizes(part):
-            row, power = _effort_row(part, n)
-            rows.append(row)
-            if not np.isnan(power):
-                seen += 1
-                few += power >= 0.8
-    text = (
-        "Were the observed difference between the best and the second learner the true one, how "
-        "often would a study of so few repetitions find it? Studies are drawn from the "
-        "repetitions that there are; paired t-test, 5 %. The best two were chosen by the same "
-        "repetitions, which makes their difference look a little larger than it is. "
-    )
-    if seen:
-        text += (
-            f"With {_STUDIES[-1]} repetitions, {few} of {seen} such comparisons would be found at "
-            "least 4 times in 5."
-        )
-    head = (
-        "dataset", "n", "best", "second", "difference (95 %)", "repetitions for 80 %",
-        *(f"found with {r}" for r in _STUDIES),
-    )  # fmt: skip
-    caption = (
-        "Repetitions that a paired t-test needs to tell the best two apart in 80 % of studies, "
-        'with the range that the interval of the difference allows ("open": it may be 0), and the '
-        f"share of studies of few repetitions that would find it. Scores: "
-        f"{metric_label(scope.metric)}."
-    )
-    arrays = "curves" if not scope.summaries else _only(parts)
-    call_text = (
-        f"lcdb.analysis.repetitions_for({arrays}), lcdb.analysis.power({arrays}, "
-        f"repetitions={_STUDIES!r}, studies=1000)"
-    )
-    table = Table(head, tuple(rows), caption, call_text, left=(0, 2, 3))
-    headline = ""
-    if seen:
-        headline = (
-            f"{_STUDIES[-1]} repetitions would tell the best two apart at least 4 times in 5 in "
-            f"{few} of {seen} comparisons."
-        )
-    return Section(title, (Text(text), table, *_power_figure(parts[-1])), headline)
-
-
-def _best_two(part: Part, n: int) -> list[str]:
-    means = part.sign * part.cells["mean"].sel(n=n).values.astype(float)
-    return [part.learners[i] for i in np.argsort(-means, kind="stable")[:2]]
-
-
-def _effort_row(part: Part, n: int) -> tuple[tuple[str, ...], float]:
-    from lcdb import analysis
-
-    names = _best_two(part, n)
-    one, other = (part.curves.value.sel(learner=name, n=n) for name in names)
-    needed = analysis.repetitions_for(one, other)
-    studies = analysis.power(one, other, repetitions=list(_STUDIES), studies=1000)
-    difference = analysis.compare(one, other, quantiles=(0.5,), resamples=2)
-    shares = studies["power"].values
-    row = (
-        part.name, f"{n:,}", *names,
-        f"{number(float(difference['mean_difference']))} "
-        f"({interval(float(difference['mean_low']), float(difference['mean_high']))})",
-        _needed(needed),
-        *("" if np.isnan(share) else f"{100 * share:.0f} %" for share in shares),
-    )  # fmt: skip
-    return row, float(shares[-1])
-
-
-def _needed(result: xr.Dataset) -> str:
-    middle, low, high = (
-        float(result[name]) for name in ("repetitions", "repetitions_low", "repetitions_high")
-    )
-    if not np.isfinite(middle):
-        return "open"
-    end = f"{high:,.0f}" if np.isfinite(high) else "open"
-    return f"{middle:,.0f} ({low:,.0f} to {end})"
-
-
-def _power_figure(part: Part) -> list[Block]:
-    names = _best_two(part, int(part.sizes[-1]))
-    if len(part.sizes) < 3:
-        return []
-    sides = [part.curves.sel(learner=name) for name in names]
-    studies = call("analysis.power", *sides, studies=500)
-    if not np.isfinite(studies.value["power"].values).any():
-        return []
-    caption = (
-        f"How often studies of few repetitions would tell {names[0]} and {names[1]} apart on "
-        f"{part.name}, the best two at its last size, at every size; were the observed differences "
-        "the true ones."
-    )
-    return [figure(caption, "powers", studies)]

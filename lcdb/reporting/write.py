@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from lcdb.plot.style import metric_label, need_matplotlib
 from lcdb.reporting.best import best
 from lcdb.reporting.document import Report, Section, Text
+from lcdb.reporting.effort import effort
 from lcdb.reporting.gather import Scope, scope_of
 from lcdb.reporting.holdings import holdings
 from lcdb.reporting.methods import methods
 from lcdb.reporting.normal import normal
 from lcdb.reporting.overall import overall, quantiles_and_means
-from lcdb.reporting.pairs import crossings, effort
+from lcdb.reporting.pairs import crossings
 from lcdb.reporting.shapes import shapes
 from lcdb.reporting.texts import counted, listed
 
@@ -46,15 +47,8 @@ def report(
     db
         An open database: of a folder or a URL, with full cubes or summaries. What summaries cannot
         tell, the page says.
-    metric
-        One of the four metrics.
-    sampling, split, tuning
-        One label of each; unless given the first that there is of additive, random, bootstrap; of
-        varying, fixed, pool; and of default, tuned.
-    scaling
-        Of the features.
-    datasets
-        Ids or names; all unless given.
+    metric, sampling, split, tuning, scaling, datasets
+        What the page is about, as `lcdb.reporting.curves` takes it.
 
     Returns
     -------

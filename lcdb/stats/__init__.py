@@ -42,10 +42,12 @@ from lcdb.stats.paired import (
 )
 from lcdb.stats.power import (
     PAIRED_TESTS,
+    Needed,
     Power,
     power_of_studies,
     power_of_t,
     repetitions_for,
+    repetitions_of_moments,
 )
 from lcdb.stats.profiles import (
     gap_distance,
@@ -93,6 +95,7 @@ __all__ = [
     "Band",
     "Chosen",
     "Dominance",
+    "Needed",
     "OrderChange",
     "Pair",
     "PairedMean",
@@ -145,6 +148,7 @@ __all__ = [
     "ragged_lattice_test",
     "ratio_distance",
     "repetitions_for",
+    "repetitions_of_moments",
     "resampled_aggregates",
     "resampled_improvement",
     "resampled_quantiles",

@@ -44,7 +44,8 @@ def difference_band(
 
     Repetitions are resampled jointly for all sizes. The band is as many standard errors wide as the
     largest of all standardised deviations stays within (max-t), translated from the normal to
-    Student's distribution, since errors are estimated.
+    Student's distribution, since errors are estimated: those of quantiles from few values near the
+    quantile, with fewer degrees of freedom unless the two vary alike.
 
     Parameters
     ----------
@@ -75,28 +76,47 @@ def difference_band(
         return Band(ends[0], ends[1], ends[2], np.nan)
     a, b = (np.ascontiguousarray(x[kept][:, complete]) for x in (a, b))
     counts = bootstrap_counts(repetitions, resamples, seed)
+    dof = repetitions - 1.0
     if quantile is None:
         centre = (a - b).mean(axis=-1)
         deviations = ((a - b) - centre[:, None]) @ counts.astype(float) / repetitions
         error = (a - b).std(axis=-1) / np.sqrt(repetitions)
     else:
         centre = harrell_davis(a, [quantile])[:, 0] - harrell_davis(b, [quantile])[:, 0]
-        drawn = (resampled_quantiles(x, [quantile], counts)[:, 0] for x in (a, b))
-        deviations = next(drawn) - next(drawn) - centre[:, None]
+        drawn = [resampled_quantiles(x, [quantile], counts)[:, 0] for x in (a, b)]
+        deviations = drawn[0] - drawn[1] - centre[:, None]
         error = deviations.std(axis=-1)
+        dof = min(dof, _degrees_of_freedom(repetitions, quantile, *drawn))
     scale = 2.0**-42 * np.maximum(np.abs(a), np.abs(b)).max(axis=-1)
     centre, error = (np.where(np.abs(v) <= scale, 0.0, v) for v in (centre, error))
     spread = error > 0
     critical = 0.0
     if spread.any():
         largest = np.abs(deviations[spread] / error[spread][:, None]).max(axis=0)
-        critical = _student(float(np.quantile(largest, confidence)), repetitions - 1)
+        critical = _student(float(np.quantile(largest, confidence)), dof)
     width = critical * error * np.sqrt(repetitions / (repetitions - 1))
     ends[:, kept] = centre, centre - width, centre + width
     return Band(ends[0], ends[1], ends[2], critical)
 
 
-def _student(z: float, dof: int) -> float:
+def _degrees_of_freedom(repetitions: int, quantile: float, a: np.ndarray, b: np.ndarray) -> float:
+    """Return how well the standard error of a difference of quantiles is known.
+
+    That of one Harrell-Davis quantile rests on about sqrt(R q (1 - q)) gaps between order
+    statistics, and errs with the quantile itself; of two that vary alike, that cancels. The factor
+    was found by simulation: bands of normal scores with 100 repetitions cover 94 to 95.5 % for
+    q = .05, .5 and .95, whether the two vary alike, one half as much, or one not at all.
+    """
+    one, other = a.var(axis=-1), b.var(axis=-1)
+    both = one + other
+    if not (both > 0).any():
+        return np.inf
+    apart = float(np.mean(np.abs(one - other)[both > 0] / both[both > 0]))
+    near = np.sqrt(repetitions * quantile * (1.0 - quantile))
+    return float(6.0 * near / apart) if apart > 0 else np.inf
+
+
+def _student(z: float, dof: float) -> float:
     """Return the t that is exceeded as often as a normal z; z itself where that is never."""
     tail = norm.sf(z)
     return float(student.isf(tail, dof)) if tail > 1e-15 else z

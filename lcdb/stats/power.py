@@ -10,7 +10,15 @@ from scipy.stats import t as student
 
 from lcdb.stats.paired import paired_mean, sign_test, signed_ranks_of, wilcoxon
 
-__all__ = ["PAIRED_TESTS", "Power", "power_of_studies", "power_of_t", "repetitions_for"]
+__all__ = [
+    "PAIRED_TESTS",
+    "Needed",
+    "Power",
+    "power_of_studies",
+    "power_of_t",
+    "repetitions_for",
+    "repetitions_of_moments",
+]
 
 #: By name: the p-values of rows of differences, and a number with the sign of each result.
 PAIRED_TESTS = {
@@ -29,6 +37,17 @@ class Power(NamedTuple):
     found: np.ndarray
     #: That find one with the other sign.
     wrong_sign: np.ndarray
+
+
+class Needed(NamedTuple):
+    """Repetitions that a paired t-test needs: for the difference, for the ends of its interval."""
+
+    repetitions: np.ndarray
+    #: Were the difference the largest in its interval, and the smallest: infinite if that is 0.
+    low: np.ndarray
+    high: np.ndarray
+    #: The difference over its standard deviation, signed.
+    effect: np.ndarray
 
 
 def power_of_studies(
@@ -116,3 +135,43 @@ def repetitions_for(effect: np.ndarray, power: float = 0.8, alpha: float = 0.05)
     result = np.where(normal <= _MANY, enough, np.ceil(normal))
     result = np.where(np.isposinf(effect), 2.0, result)
     return np.where(np.isnan(effect), np.nan, np.where(effect == 0, np.inf, result))
+
+
+def repetitions_of_moments(
+    mean: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    sd: np.ndarray,
+    power: float = 0.8,
+    alpha: float = 0.05,
+) -> Needed:
+    """Return what a t-test needs to find a mean difference, from its interval and spread.
+
+    Parameters
+    ----------
+    mean, low, high
+        The mean difference and the ends of its interval.
+    sd
+        The standard deviation of the differences; where it is 0, two repetitions will do.
+    power
+        How often the difference is to be found.
+    alpha
+        The level of the test.
+
+    Examples
+    --------
+    >>> needed = repetitions_of_moments(*np.array([0.1, 0.05, 0.15, 0.2]))
+    >>> [float(number) for number in needed]
+    [34.0, 16.0, 128.0, 0.5]
+    """
+    mean, low, high, sd = (np.asarray(value, float) for value in (mean, low, high, sd))
+    spread = np.where(sd == 0, 1.0, sd)
+
+    def effect(size: np.ndarray) -> np.ndarray:
+        size = np.abs(size)
+        return np.where((sd == 0) & (size > 0), np.inf, size / spread)
+
+    least = np.where(low * high <= 0, 0.0, np.minimum(np.abs(low), np.abs(high)))
+    sizes = (mean, np.maximum(np.abs(low), np.abs(high)), least)
+    counts = (repetitions_for(effect(size), power, alpha) for size in sizes)
+    return Needed(*counts, np.sign(mean) * effect(mean))

@@ -11,7 +11,9 @@ import matplotlib.pyplot as plt
 
 import lcdb
 from lcdb import analysis, plot
-from lcdb.errors import LabelError
+from lcdb.errors import ArgumentError, LabelError
+
+LABELS = {"sampling": "random", "split": "varying"}
 
 
 @pytest.fixture(autouse=True)
@@ -21,10 +23,14 @@ def close_figures():
 
 
 @pytest.fixture(scope="module")
-def curves():
+def shipped():
     with lcdb.tutorial() as db:
-        labels = {"sampling": "random", "split": "varying"}
-        yield {name: db.curve("iris", name, **labels).load() for name in ("QDC", "LDC", "NMC")}
+        yield db
+
+
+@pytest.fixture(scope="module")
+def curves(shipped):
+    return {name: shipped.curve("iris", name, **LABELS).load() for name in ("QDC", "LDC", "NMC")}
 
 
 def lines(ax):
@@ -82,6 +88,29 @@ def test_powers_at_a_size_and_along_sizes(curves):
     ax.figure.canvas.draw()
     one = plot.powers(result.sel(n=20))
     np.testing.assert_array_equal(lines(one)["right sign"].get_xdata(), [5, 25])
+
+
+def test_choices_by_early_sizes_are_points(shipped):
+    scores = shipped.select("iris", tuning="default", **LABELS)[61]
+    halving, lccv = analysis.halving, analysis.lccv
+    results = [halving(scores), lccv(scores, [20, 105]), halving(scores, [105])]
+    _, ax = plt.subplots()
+    assert plot.early_choices(*results, ax=ax) is ax
+    points = [line for line in ax.lines if line.get_label().startswith(("succ", "LCCV", "every"))]
+    for point, result in zip(points, results, strict=True):
+        assert point.get_xdata() == 100 * float(result["rows_share"])
+        assert point.get_ydata() == float(result["regret"])
+        assert f"right in {100 * float(result['right']):.0f} %" in point.get_label()
+    assert [", keeping 50 %" in point.get_label() for point in points] == [True, False, False]
+    assert ax.get_title(loc="left").startswith("iris · random · varying · default")
+    ax.figure.canvas.draw()
+    with pytest.raises(ArgumentError, match="the result is of 'shape'; expected one of halving"):
+        plot.early_choices(analysis.shape(scores))
+    several = shipped.select("iris", tuning="default", split="varying")[61]
+    with pytest.raises(LabelError, match="has the dim sampling; select one"):
+        plot.early_choices(halving(several))
+    with pytest.raises(ArgumentError, match="there is no result"):
+        plot.early_choices()
 
 
 def test_one_pair_is_asked_for(curves):

@@ -266,8 +266,17 @@ def test_summaries_say_what_they_can(page, summaries, tutorial):
         scope = scope_of(db, "accuracy", {"sampling": None, "split": None, "tuning": None}, None)
         names = [part.title for part in brief.sections]
         assert names == [name for name in NAMES if name != "Over all datasets"]
-        for name in NAMES[5:8]:
+        for name in NAMES[5:7]:
             assert "open the full cubes" in blocks(brief, Text, name)[0].text
+        (needed,) = blocks(brief, Table, NAMES[7])
+        for full, part in zip(blocks(page, Table, NAMES[7])[0].rows, needed.rows, strict=True):
+            assert part[0] == f"{full[0]} (summary)" and part[1:4] == full[1:4]
+            numbers = [row[5].split()[0].replace(",", "") for row in (full, part)]
+            assert "open" in numbers or int(numbers[0]) <= int(numbers[1])
+        few = sum(row[5] != "open" and int(row[5].split()[0].replace(",", "")) <= 25
+                  for row in needed.rows)  # fmt: skip
+        said = f"in at least {few} of {len(needed.rows)} comparisons of summaries"
+        assert few and said in blocks(brief, Text, "In short")[0].text
         one, other = (blocks(p, Table, "Which learner is best")[0].rows for p in (page, brief))
         for full, part in zip(one, other, strict=True):
             assert part[0] == f"{full[0]} (summary)" and part[1:5] == full[1:5]
@@ -284,6 +293,25 @@ def test_summaries_say_what_they_can(page, summaries, tutorial):
         namespace = {"db": db, "curves": reporting.curves(db)}
         for block in (*blocks(brief, Table), *blocks(brief, Figure)):
             assert eval(block.call, {**namespace, "lcdb": lcdb}) is not None
+
+
+def test_the_reference_database_has_its_page():
+    """Two scalings of a dataset are one dataset, and the page opens it whoever reads it."""
+    with lcdb.reference() as db:
+        page = lcdb.report(db, datasets=["iris"], metric="brier", sampling="random")
+        ids = {header.id for header in db.headers.values()}
+        text = blocks(page, Text, "What the database holds")[0].text
+        assert f" and ADAB) on {len(ids)} datasets" in text and len(db.headers) == 2 * len(ids)
+        assert "none and standard" in text
+        (text,) = blocks(page, Text, NAMES[7])
+        assert "alone say in none of 2 comparisons" in text.text
+        assert "apart" not in blocks(page, Text, "In short")[0].text
+        (code,) = blocks(page, Code)
+        assert "db = lcdb.reference()\n" in code.text
+        namespace: dict = {}
+        exec(code.text, namespace)
+        assert namespace["curves"][61].sizes["learner"] == 10
+        namespace["db"].close()
 
 
 def test_learners_and_datasets_without_values_are_named(tmp_path):

@@ -39,8 +39,8 @@ OF_LEARNERS = {
 }
 #: Those that make one answer of all datasets.
 OVER_DATASETS = {"aggregate", "forecast_benchmark", "forecast_calibration", "profile", "tidy"}
-#: Those that need more sizes than there are here: their own tests give them dicts.
-OF_MANY_SIZES = {"forecast", "rows_needed"}
+#: Those that need more sizes than two.
+OF_MANY_SIZES = {"forecast": {"n": [400], "models": "pow2"}, "rows_needed": {"target": 0.9}}
 #: Those that take no scores: a database, choices of tuned curves, and what others published.
 OTHERS = {
     "bias_variance",
@@ -98,6 +98,25 @@ def test_one_array_a_dict_and_several_metrics(name, several, metrics):
                 function(part[metric].isel(gone), **options).drop_vars("metric", errors="ignore"),
             )
         same(by_metric[key], function(part.isel(gone), **options))
+
+
+@pytest.mark.parametrize("name", OF_MANY_SIZES)
+def test_curves_of_all_sizes(name, shipped):
+    function, options = getattr(analysis, name), OF_MANY_SIZES[name]
+    metrics = {"metric": ["accuracy", "auc"], "learner": "LDC", "split": "varying"}
+    one, other = (
+        shipped.select(61, sampling=draw, **metrics)[61] for draw in ("random", "additive")
+    )
+    together = function({61: one, "again": other}, **options)
+    assert list(together) == [61, "again"]
+    for key, part in {61: one, "again": other}.items():
+        same(together[key], function(part, **options))
+        for metric in ("accuracy", "auc"):
+            alone = function(part[metric], **options)
+            same(
+                together[key].sel(metric=metric, drop=True),
+                alone.drop_vars("metric", errors="ignore"),
+            )
 
 
 @pytest.mark.parametrize("name", OF_SCORES)

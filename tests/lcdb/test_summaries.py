@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 from counts import counts
 from scipy import stats as scipy_stats
+from statsmodels.stats.power import TTestPower
 
 import lcdb
 from lcdb import analysis
@@ -178,6 +179,59 @@ def test_analyses_of_a_summary_are_those_of_the_scores(metric, shipped, small):
         if isinstance(alone, xr.Dataset):
             every = every[list(alone)]  # brier has no lattice, which several metrics have
         assert every.equals(alone)
+
+
+def test_repetitions_from_a_summary_are_the_most_that_it_takes(shipped, small):
+    """Of the largest spread that differences may have: the two standard deviations together."""
+    options = {"power": 0.7, "alpha": 0.1, "confidence": 0.9}
+    summary = small["iris"].sel(**LABELS, metric="brier")
+    found = analysis.repetitions_for(summary, **options)
+    scores = shipped.select("iris", **LABELS, metric="brier")[61].sel(n=summary["n"])
+    exact = analysis.repetitions_for(scores, **options)
+    assert (found["first"].values == exact["first"].values).all()
+    there = found["repetitions"].notnull().transpose(*exact["repetitions"].dims)
+    assert there.any() and (there == exact["repetitions"].notnull()).all()
+    for name in ("repetitions", "repetitions_high"):
+        assert (found[name] >= exact[name]).where(there, True).all()
+    assert (found["repetitions"] > exact["repetitions"]).any()
+    cell = found.isel(pair=0).sel(n=summary["n"][2])
+    sides = [
+        summary.sel(learner=str(cell[side].values), n=cell["n"]) for side in ("first", "second")
+    ]
+    mean = float(sides[0]["mean"] - sides[1]["mean"])
+    sd = float(sides[0]["sd"]) + float(sides[1]["sd"])
+    needed = TTestPower().solve_power(abs(mean) / sd, power=0.7, alpha=0.1)
+    assert cell["repetitions"] == np.ceil(needed) and float(cell["effect"]) == pytest.approx(
+        mean / sd
+    )
+    low, high = scipy_stats.t.interval(0.9, 199, mean, sd / np.sqrt(200))
+    for end, name in ((high, "low"), (low, "high")) if mean > 0 else ((low, "low"), (high, "high")):
+        needed = TTestPower().solve_power(abs(end) / sd, power=0.7, alpha=0.1)
+        assert cell[f"repetitions_{name}"] == np.ceil(needed)
+
+
+def test_repetitions_of_two_parts_and_of_several_metrics(small):
+    summary = small["iris"].sel(**LABELS).sel(n=20, method="nearest")
+    every = analysis.repetitions_for({61: summary.rename(learner="method")}, dim="method")[61]
+    a, b = (summary.sel(learner=name) for name in ("QDC", "LDC"))
+    alone = analysis.repetitions_for(a, b)
+    assert (alone.attrs["first"], alone.attrs["second"]) == ("QDC", "LDC")
+    assert alone.attrs["dataset_name"] == "iris"
+    pairs = [
+        {str(x), str(y)} for x, y in zip(every["first"].values, every["second"].values, strict=True)
+    ]
+    expected = every["repetitions"].isel(pair=pairs.index({"QDC", "LDC"}))
+    np.testing.assert_array_equal(alone["repetitions"], expected)
+    text = analysis.in_words(alone.sel(metric="accuracy"))
+    assert text.startswith("On iris, at most ") and " repetitions (" in text
+    unsure = analysis.repetitions_for(a, a).sel(metric="accuracy")
+    assert "means and spreads alone do not settle" in analysis.in_words(unsure)
+    with pytest.raises(ArgumentError, match="second argument is a DataArray; expected a part of a"):
+        analysis.repetitions_for(a, a["mean"])
+    with pytest.raises(LabelError, match="expected learner"):
+        analysis.repetitions_for(a)
+    with pytest.raises(ArgumentError, match="power is 80"):
+        analysis.repetitions_for(summary, power=80)
 
 
 def test_what_a_summary_does_not_know(small):

@@ -18,6 +18,7 @@ from oracles.sampling import cell
 
 import lcdb
 from lcdb.schema import SAMPLINGS
+from lcdb.shipped import crossing
 
 SPLITS = ("fixed", "varying")
 
@@ -110,3 +111,33 @@ def test_sizes_that_were_not_built_can_be_left_out(shipped):
     # More rows are better rows: the first and the last point of a learning curve.
     mean = curve.mean("repetition")
     assert mean[-1] > mean[0] + 0.2
+
+
+# -- where curves cross ----------------------------------------------------------------------------
+
+
+def test_two_learners_on_three_datasets_ship():
+    plan = load_plan("crossing")
+    with crossing(chunks={}) as db:
+        assert sum(f.stat().st_size for f in db.path.rglob("*") if f.is_file()) < 1.6e6
+        assert (db.status()["status"] == "complete").all()
+        assert verify(Path(db.path)).intact
+        assert {str(key) for key in db} == {spec.id for spec in plan.datasets}
+        for key in db:
+            cube = db[key]
+            assert cube.learner.values.tolist() == [spec.name for spec in plan.learners]
+            built = cube["accuracy"].squeeze().compute().dropna("n", how="all")
+            assert built.notnull().all() and built.sizes["repetition"] == plan.repetitions
+            wanted = [n for n in plan.sizes[0]["list"] if n <= cube["n"][-1]]
+            assert built.n.values.tolist() == wanted
+
+
+def test_qdc_overtakes_ldc_on_one_of_them():
+    with crossing() as db:
+        curves = db.select()
+        for key, scores in curves.items():
+            one, other = (scores.sel(learner=name).squeeze() for name in ("QDC", "LDC"))
+            found = lcdb.analysis.crossing(one, other)
+            turns = [35, 46] if key == 11 else [np.nan, np.nan]
+            np.testing.assert_array_equal([found["open_low"], found["open_high"]], turns)
+            assert found["winner"] == (1 if key == 11 else -1)
