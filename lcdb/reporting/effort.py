@@ -27,7 +27,8 @@ _CHOSEN = (
 
 def effort(scope: Scope) -> Section | None:
     """Return the section on power; None where no dataset has two learners."""
-    blocks, headlines = [], []
+    blocks: list[Block] = []
+    headlines = []
     for section in (_of_repetitions(scope), _of_summaries(scope)):
         if section is not None:
             blocks += section.blocks

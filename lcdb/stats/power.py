@@ -172,6 +172,10 @@ def repetitions_of_moments(
         return np.where((sd == 0) & (size > 0), np.inf, size / spread)
 
     least = np.where(low * high <= 0, 0.0, np.minimum(np.abs(low), np.abs(high)))
-    sizes = (mean, np.maximum(np.abs(low), np.abs(high)), least)
-    counts = (repetitions_for(effect(size), power, alpha) for size in sizes)
-    return Needed(*counts, np.sign(mean) * effect(mean))
+    largest = np.maximum(np.abs(low), np.abs(high))
+    return Needed(
+        repetitions_for(effect(mean), power, alpha),
+        repetitions_for(effect(largest), power, alpha),
+        repetitions_for(effect(least), power, alpha),
+        np.sign(mean) * effect(mean),
+    )
