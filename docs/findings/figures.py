@@ -106,7 +106,7 @@ def draw(db: lcdb.Database, folder: Path) -> list[Path]:
     with mpl.rc_context(_SETTINGS):
         mpl.use("agg")
         for name, figure in FIGURES.items():
-            made.append(folder / f"findings-{name}.svg")
+            made.append(folder / f"{name}.svg")
             figure(found).savefig(made[-1], metadata=_METADATA)
             plt.close("all")
     return made

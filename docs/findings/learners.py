@@ -170,7 +170,7 @@ def _scaling(found: Evidence) -> str:
 
 {heart(found)}
 
-![Mean accuracy at the largest size, unscaled and standardised](pictures/findings-scaling.svg)
+![Mean accuracy at the largest size, unscaled and standardised](pictures/findings/scaling.svg)
 
 Mean accuracy at the largest size (random sampling, varying test set, default parameters), unscaled,
 and what standardising adds:

@@ -242,13 +242,13 @@ def section(found: Evidence) -> str:
 
 {overall(found)}
 
-![Share of non-Gaussian cells by learner and dataset, accuracy and AUC](pictures/findings-rates.svg)
+![Share of non-Gaussian cells by learner and dataset, accuracy and AUC](pictures/findings/rates.svg)
 
 {" ".join(filter(None, said))}
 
 {" ".join(filter(None, losses))}
 
-![Share of non-Gaussian cells along n, by learner](pictures/findings-along-n.svg)
+![Share of non-Gaussian cells along n, by learner](pictures/findings/along-n.svg)
 
 ### AUC beside accuracy
 
@@ -260,7 +260,7 @@ A rate grows with the number of repetitions; what it costs to take a normal for 
 
 {tails(found)}
 
-![How far the 5 % quantile is off, with its sign and without](pictures/findings-tails.svg)
+![How far the 5 % quantile is off, with its sign and without](pictures/findings/tails.svg)
 
 ### How much of it is rounding?
 

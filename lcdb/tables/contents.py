@@ -41,10 +41,8 @@ def missing_table(db: Database, printed: Mapping[str, Any]) -> Table:
     """Return Table A.9: curves that a plan asks for and that are not there."""
     status = db.status()
     status = status[status["split"] != "pool"]
-    labels, asked = (
-        zip(*(status[dim] for dim in ("dataset", *UNIT_DIMS)), strict=True),
-        _asked_for(db),
-    )
+    labels = zip(*(status[dim] for dim in ("dataset", *UNIT_DIMS)), strict=True)
+    asked = _asked_for(db)
     status = status.loc[[unit in asked for unit in labels]]
     lost = status[status["status"] != "complete"]
     ids = lost["dataset"].map({key: header.id for key, header in db.headers.items()})
@@ -65,5 +63,5 @@ def missing_table(db: Database, printed: Mapping[str, Any]) -> Table:
             for k in names
         ]
     title = "Table A.9. Missing curves (four metrics each)"
-    note = "Ours are those that this database should have and has not, whatever part it is."
+    note = "Ours are those that this database's plan asks for and that are not complete."
     return Table("table_A9", title, tuple(rows), digits=0, note=note)
