@@ -22,6 +22,7 @@ from lcdb_builders.kernels.linear.coordinates import (
     scaled,
     turned,
 )
+from lcdb_builders.kernels.linear.newton import MISSED
 from lcdb_builders.kernels.linear.tuned import linear_tuned
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall
@@ -78,14 +79,14 @@ class _Linear(OneVsRestLearner):
         count = kernels.linear_block(
             kind, task, columns, penalty_of(root), root, price, values, decisions
         )
-        return int(count[3])
+        return int(count[MISSED])
 
     def solve_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> int:
         """Fill a tuned block; returns how many fits found no optimum."""
         kind, task, columns, root = self._in_coordinates(call, float(tuning.grid.max()))
         held = hold_out_of(task, columns, tuning, tuned)
         count = linear_tuned(kind, task, columns, penalty_of(root), root, tuning, held, tuned)
-        return int(count[3])
+        return int(count[MISSED])
 
 
 class LREG(_Linear):

@@ -13,6 +13,7 @@ from lcdb_builders.kernels.core.sets import Columns
 from lcdb_builders.kernels.svm.block import svm_block
 from lcdb_builders.kernels.svm.gram import Gram, gram_of
 from lcdb_builders.kernels.svm.tuned import svm_tuned
+from lcdb_builders.kernels.svm.working_set import MISSED
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall
 from lcdb_builders.learners.costing import Cost
@@ -99,7 +100,7 @@ class GSVC(OneVsRestLearner):
         count = svm_block(
             call.task, call.columns, gram, C, tolerances[0], limits[0], values, decisions
         )
-        return int(count[3])
+        return int(count[MISSED])
 
     def solve_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> int:
         """Fill a tuned block; returns how many fits found no optimum."""
@@ -117,4 +118,4 @@ class GSVC(OneVsRestLearner):
             Columns(False, np.empty((0, 0)), held.held, none, none),
             tuned,
         )
-        return int(count[3])
+        return int(count[MISSED])

@@ -11,6 +11,8 @@ rows of few distinct values tie or do not.
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
@@ -21,82 +23,59 @@ from lcdb_builders.kernels.linear.models import (
     LREG,
     LSVC,
     STEEP,
-    decide_all,
-    decide_own,
+    count_classes,
+    decide_columns,
     fit,
     models_of,
+    score_columns,
     set_price,
     take_rows,
 )
 from lcdb_builders.kernels.linear.newton import copy
 from lcdb_builders.kernels.scores.cells import cell_of, clear
-from lcdb_builders.kernels.scores.one_vs_rest import (
-    draw_fresh,
-    fitted_classes,
-    score_constant_sets,
-    score_left_out,
-    score_own_sets,
-)
+from lcdb_builders.kernels.scores.one_vs_rest import draw_fresh, fitted_classes
 
 __all__ = ["LREG", "LSVC", "STEEP", "linear_block"]
 
-
-@kernel(glue=True)
-def _show(cell, decisions, i, r):
-    """Copy decision values, if they are wanted."""
-    if decisions.size > 0:
-        for c in range(len(cell.F)):
-            copy(cell.F[c], decisions[i, r, c])
+#: A block of a `kind` of models: its `task`, the `columns` to score on; `models` of all classes,
+#: and those of the pool, `start`; the `cell` in hand; what is filled, `out` and `decisions`.
+Block = namedtuple("Block", "kind task columns models start cell out decisions")
 
 
 @kernel(borrow=True)
-def _fit_fresh(kind, models, start, cell, size):
-    """Fit weighted rows, from the models in `start`."""
-    for c in range(len(cell.fitted)):
-        if cell.fitted[c]:
-            copy(start[c], models.theta[c])
+def _fit(block, size):
+    """Fit the rows in hand, from the models of the pool."""
+    models = block.models
+    for c in range(block.task.classes):
+        if block.cell.fitted[c]:
+            copy(block.start[c], models.theta[c])
             forget(models.carried, c)
-            fit(kind, TOLERANCE, models, c, size)
-
-
-@kernel(glue=True)
-def _fit_pool(kind, task, models, start, cell):
-    """Fit the whole pool, for draws to start from."""
-    size = len(task.pool)
-    cell.counts[:] = 0.0
-    for row in task.pool:
-        cell.counts[task.y[row]] += 1.0
-    fitted_classes(cell)
-    take_rows(task, task.pool, 0, size, models)
-    _fit_fresh(kind, models, start, cell, size)
-    start[:] = models.theta
+            fit(block.kind, TOLERANCE, models, c, size)
 
 
 @kernel(borrow=True)
-def _additive_repetition(kind, task, columns, r, models, start, cell, out, decisions):
-    """Score all sizes of a repetition, each from the models of the pool.
+def _fill(block, size, i, r):
+    """Fill the i-th size of a repetition from the rows in hand."""
+    task, columns, cell = block.task, block.columns, block.cell
+    _fit(block, size)
+    decide_columns(task, columns, block.models, cell)
+    if block.decisions.size > 0:
+        for c in range(task.classes):
+            copy(cell.F[c], block.decisions[i, r, c])
+    score_columns(task, columns, cell, block.out[i, r])
 
-    Parameters
-    ----------
-    kind
-        `LREG` or `LSVC`.
-    task, columns, r
-        Cells, where they are scored, and which repetition of the block.
-    models, start
-        Models of all classes, and those of the pool.
-    cell
-        Workspace.
-    out, decisions
-        As of `linear_block`.
-    """
+
+@kernel(borrow=True)
+def _additive_repetition(block, r):
+    """Fill all sizes of a repetition whose training sets are each the head of the next."""
+    task, models, cell = block.task, block.models, block.cell
     draw(task, 0, task.first + r, cell.order)
-    if columns.varying:
+    if block.columns.varying:
         regroup(task, cell.order, cell.XT, cell.begin, cell.hi[0], cell.lo[0])
     for i in range(len(task.pool)):
         models.weight[i] = 1.0
     cell.counts[:] = 0.0
-    last = task.sizes[len(task.sizes) - 1]
-    take_rows(task, cell.order, 0, last, models)
+    take_rows(task, cell.order, task.sizes[len(task.sizes) - 1], models)
     done = 0
     for i in range(len(task.sizes)):
         n = task.sizes[i]
@@ -104,49 +83,19 @@ def _additive_repetition(kind, task, columns, r, models, start, cell, out, decis
             cell.counts[task.y[cell.order[k]]] += 1.0
         done = n
         fitted_classes(cell)
-        _fit_fresh(kind, models, start, cell, n)
-        if columns.varying:
-            for c in range(task.classes):
-                cell.lo[0, c] = cell.begin[c] + np.int64(cell.counts[c])
-            decide_own(models, cell)
-        else:
-            decide_all(models, columns, cell)
-        _show(cell, decisions, i, r)
-        if columns.varying:
-            score_own_sets(cell, out[i, r])
-        else:
-            score_constant_sets(columns, cell, out[i, r])
+        _fill(block, n, i, r)
 
 
 @kernel(borrow=True)
-def _fresh_repetition(kind, task, columns, r, models, start, cell, out, decisions):
-    """Score all sizes of a repetition, each from the models of the pool.
-
-    Parameters
-    ----------
-    kind
-        `LREG` or `LSVC`.
-    task, columns, r
-        Cells, where they are scored, and which repetition of the block.
-    models, start
-        Models of all classes, and those of the pool.
-    cell
-        Workspace.
-    out, decisions
-        As of `linear_block`.
-    """
+def _fresh_repetition(block, r):
+    """Fill all sizes of a repetition whose training sets are drawn afresh."""
+    task, models, cell = block.task, block.models, block.cell
     for i in range(len(task.sizes)):
         size = draw_fresh(task, task.sizes[i], task.first + r, cell)
         for k in range(size):
             models.weight[k] = cell.weight[cell.distinct[k]]
-        take_rows(task, cell.distinct, 0, size, models)
-        _fit_fresh(kind, models, start, cell, size)
-        decide_all(models, columns, cell)
-        _show(cell, decisions, i, r)
-        if columns.varying:
-            score_left_out(columns, cell, out[i, r])
-        else:
-            score_constant_sets(columns, cell, out[i, r])
+        take_rows(task, cell.distinct, size, models)
+        _fill(block, size, i, r)
         clear(cell)
 
 
@@ -180,14 +129,17 @@ def linear_block(kind, task, columns, unit, unit_root, price, out, decisions):
         Passes over rows, linear systems, models fitted by reflections, and models not found, whose
         cells mean nothing.
     """
-    cell = cell_of(task, columns, task.X.shape[1])
-    models = models_of(task, unit, unit_root)
-    set_price(kind, models, price)
+    cell, models = cell_of(task, columns, task.X.shape[1]), models_of(task, unit, unit_root)
     start = np.zeros(models.theta.shape)
-    _fit_pool(kind, task, models, start, cell)
+    block = Block(kind, task, columns, models, start, cell, out, decisions)
+    set_price(kind, models, price)
+    count_classes(task, task.pool, cell)
+    take_rows(task, task.pool, len(task.pool), models)
+    _fit(block, len(task.pool))
+    start[:] = models.theta
     for r in range(task.stop - task.first):
         if task.sampling == ADDITIVE:
-            _additive_repetition(kind, task, columns, r, models, start, cell, out, decisions)
+            _additive_repetition(block, r)
         else:
-            _fresh_repetition(kind, task, columns, r, models, start, cell, out, decisions)
+            _fresh_repetition(block, r)
     return models.count

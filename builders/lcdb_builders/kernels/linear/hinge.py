@@ -18,6 +18,8 @@ from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.linear.logistic import DECREASE, LEAST_LENGTH, NEAR, STEPS, TOLERANCE
 from lcdb_builders.kernels.linear.newton import (
     LEAST_PIVOT,
+    PASSES,
+    SYSTEMS,
     add_outer,
     add_products,
     add_weighted_gram,
@@ -41,20 +43,20 @@ REFINED = 1e-6
 #: its price. Of the rows that are `active` (K, rows), 0 or 1: `moments` (K, p, p), their sum of
 #: w x x' (lower triangle), `targets` (K, p), that of w t x; and `age` (K,), how many outer products
 #: ago they were summed afresh.
-Carried = namedtuple("Carried", ["known", "z", "loss", "active", "moments", "targets", "age"])
+Carried = namedtuple("Carried", "known z loss active moments targets age")
 
 
 @kernel(glue=True)
 def carried(classes, p, rows):
     """Return what is known of no rows."""
     return Carried(
-        np.zeros(classes, np.int64),
-        np.empty((classes, rows)),
-        np.zeros(classes),
-        np.zeros((classes, rows)),
-        np.zeros((classes, p, p)),
-        np.zeros((classes, p)),
-        np.zeros(classes, np.int64),
+        known=np.zeros(classes, np.int64),
+        z=np.empty((classes, rows)),
+        loss=np.zeros(classes),
+        active=np.zeros((classes, rows)),
+        moments=np.zeros((classes, p, p)),
+        targets=np.zeros((classes, p)),
+        age=np.zeros(classes, np.int64),
     )
 
 
@@ -270,7 +272,7 @@ def finite_newton(problem, theta, exact, carried, c, scratch, count):
         if changed > 0.0:
             _activate(problem, first, changed, within, carried, c, scratch)
         first = 0
-        count[1] += 1
+        count[SYSTEMS] += 1
         squared = _solve(problem, theta, carried, c, scratch, goal, step)
         if not squared >= 0.0:
             return False
@@ -282,13 +284,13 @@ def finite_newton(problem, theta, exact, carried, c, scratch, count):
         before = objective
         linear_scores(XT, 0, n, goal, along)
         loss, changed = _hinge(0, n, sign, weight, along, active, within)
-        count[0] += 1
+        count[PASSES] += 1
         objective = problem.price * loss + 0.5 * quadratic(problem.P, goal)
-        there = changed == 0.0  # the minimum of the quadratic, and that is the objective there
-        if there or squared <= NEAR * before or objective <= before - DECREASE * squared:
+        settled = changed == 0.0  # the minimum of the quadratic, and that is the objective there
+        if settled or squared <= NEAR * before or objective <= before - DECREASE * squared:
             copy(goal, theta)
             copy(along[:n], z)
-            if there:
+            if settled:
                 carried.known[c] = n
                 carried.loss[c] = loss
                 if exact:
@@ -301,5 +303,5 @@ def finite_newton(problem, theta, exact, carried, c, scratch, count):
         linear_scores(XT, 0, n, theta, z)
         loss, changed = _hinge(0, n, sign, weight, z, active, within)
         objective = problem.price * loss + 0.5 * quadratic(problem.P, theta)
-        count[0] += 1
+        count[PASSES] += 1
     return False

@@ -10,6 +10,8 @@ from __future__ import annotations
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.linear.newton import (
     LEAST_PIVOT,
+    PASSES,
+    SYSTEMS,
     add_weighted_gram,
     cholesky,
     cholesky_solve,
@@ -67,7 +69,7 @@ def damped_newton(problem, tolerance, theta, scratch, count):
     L = scratch.L
     loss = logistic_pass(problem, theta, True, z, slope, curve, gradient)
     objective = loss + 0.5 * quadratic(P, theta)
-    count[0] += 1
+    count[PASSES] += 1
     for _ in range(STEPS):
         multiply_lower(P, theta, penalised)
         for i in range(p):
@@ -75,7 +77,7 @@ def damped_newton(problem, tolerance, theta, scratch, count):
             for j in range(i + 1):
                 H[i, j] = P[i, j]
         add_weighted_gram(problem.XT, problem.n, curve, scratch.rows[3], H)
-        count[1] += 1
+        count[SYSTEMS] += 1
         smallest = cholesky(H, L, scale)
         cholesky_solve(L, scale, gradient, step)
         squared = 0.0
@@ -102,7 +104,7 @@ def damped_newton(problem, tolerance, theta, scratch, count):
             for i in range(p):
                 theta[i] = start[i] - length * step[i]
             loss = logistic_pass(problem, theta, True, z, slope, curve, gradient)
-            count[0] += 1
+            count[PASSES] += 1
             objective = loss + 0.5 * quadratic(P, theta)
             if squared <= NEAR * before or objective <= before - DECREASE * length * squared:
                 break

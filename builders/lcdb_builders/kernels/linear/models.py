@@ -12,24 +12,32 @@ import numpy as np
 
 from lcdb_builders.kernels.core.elementary import fma
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.sets import ADDITIVE
 from lcdb_builders.kernels.linear.hinge import carried, finite_newton, forget
 from lcdb_builders.kernels.linear.logistic import TOLERANCE, damped_newton
-from lcdb_builders.kernels.linear.newton import Problem, scratch
+from lcdb_builders.kernels.linear.newton import MISSED, REFLECTED, Problem, scratch
 from lcdb_builders.kernels.linear.qr_fallback import HINGE, LOGISTIC, orthogonal_newton
 from lcdb_builders.kernels.linear.steep_hinge import steep_newton
 from lcdb_builders.kernels.scores.losses import pad
+from lcdb_builders.kernels.scores.one_vs_rest import (
+    fitted_classes,
+    score_constant_sets,
+    score_left_out,
+    score_own_sets,
+)
 
 __all__ = [
     "LREG",
     "LSVC",
     "STEEP",
     "Models",
+    "count_classes",
     "decide",
-    "decide_all",
-    "decide_own",
+    "decide_columns",
     "fit",
     "models_of",
     "problem_of",
+    "score_columns",
     "set_price",
     "take_rows",
 ]
@@ -40,24 +48,9 @@ LREG, LSVC, STEEP = 0, 1, 2
 #: Models and the training rows in hand. `theta` (K, p), coefficients and intercept; `unit` (p, p)
 #: penalty of size 1 and its root `unit_root`; `price` (1,), of LREG's penalty or of LSVC's loss;
 #: `P` and `root`, the penalty in use. `XT` (d, rows), `sign` (K, rows), `weight` (rows,).
-#: `carried` what LSVC knows of its moments. `count` (4,): passes over rows, linear systems, models
-#: fitted by reflections, and models not found.
+#: `carried` what LSVC knows of its moments. `count` (4,): what `newton` has names for.
 Models = namedtuple(
-    "Models",
-    [
-        "theta",
-        "unit",
-        "unit_root",
-        "price",
-        "P",
-        "root",
-        "XT",
-        "sign",
-        "weight",
-        "carried",
-        "scratch",
-        "count",
-    ],
+    "Models", "theta unit unit_root price P root XT sign weight carried scratch count"
 )
 
 
@@ -68,18 +61,18 @@ def models_of(task, unit, unit_root):
     p = len(unit)
     rows = pad(len(task.pool))  # so that no feature begins in the middle of a vector
     return Models(
-        np.zeros((classes, p)),
-        unit,
-        unit_root,
-        np.ones(1),
-        unit.copy(),
-        unit_root.copy(),
-        np.empty((p - 1, rows)),
-        np.empty((classes, rows)),
-        np.ones(rows),
-        carried(classes, p, rows),
-        scratch(p, rows),
-        np.zeros(4, np.int64),
+        theta=np.zeros((classes, p)),
+        unit=unit,
+        unit_root=unit_root,
+        price=np.ones(1),
+        P=unit.copy(),
+        root=unit_root.copy(),
+        XT=np.empty((p - 1, rows)),
+        sign=np.empty((classes, rows)),
+        weight=np.ones(rows),
+        carried=carried(classes, p, rows),
+        scratch=scratch(p, rows),
+        count=np.zeros(4, np.int64),
     )
 
 
@@ -96,9 +89,9 @@ def set_price(kind, models, price):
 
 
 @kernel(borrow=True)
-def take_rows(task, rows, first, stop, models):
-    """Copy training rows into `XT` and `sign`."""
-    for i in range(first, stop):
+def take_rows(task, rows, count, models):
+    """Copy the first few of training rows into `XT` and `sign`."""
+    for i in range(count):
         row = rows[i]
         for j in range(len(models.XT)):
             models.XT[j, i] = task.X[row, j]
@@ -138,7 +131,7 @@ def fit(kind, tolerance, models, c, n):
     if kind == STEEP:
         if not steep_newton(problem, theta):
             theta[:] = np.nan
-            models.count[3] += 1
+            models.count[MISSED] += 1
         return
     if kind == LREG:
         reached = damped_newton(problem, tolerance, theta, models.scratch, models.count)
@@ -151,10 +144,10 @@ def fit(kind, tolerance, models, c, n):
         if kind == LSVC:
             forget(models.carried, c)
         theta[:] = 0.0
-        models.count[2] += 1
+        models.count[REFLECTED] += 1
         if not orthogonal_newton(LOGISTIC if kind == LREG else HINGE, problem, theta):
             theta[:] = np.nan
-            models.count[3] += 1
+            models.count[MISSED] += 1
 
 
 @kernel(borrow=True)
@@ -181,18 +174,42 @@ def decide(XT, first, stop, theta, out):
         j += 1
 
 
-@kernel(glue=True)
-def decide_all(models, columns, cell):
-    """Fill ``cell.F`` with decision values of all columns."""
-    for c in range(len(cell.fitted)):
-        if cell.fitted[c]:
+@kernel(borrow=True)
+def decide_columns(task, columns, models, cell):
+    """Fill ``cell.F`` with decision values of the columns, or of those that are the cell's own.
+
+    Along additive curves these are columns of the repetition, class by class, that follow those of
+    the rows that have joined.
+    """
+    own = columns.varying and task.sampling == ADDITIVE
+    for c in range(task.classes):
+        if own:
+            cell.lo[0, c] = cell.begin[c] + np.int64(cell.counts[c])
+    for c in range(task.classes):
+        if not cell.fitted[c]:
+            continue
+        if own:
+            for k in range(task.classes):
+                decide(cell.XT, cell.lo[0, k], cell.hi[0, k], models.theta[c], cell.F[c])
+        else:
             decide(columns.XT, 0, columns.XT.shape[1], models.theta[c], cell.F[c])
 
 
-@kernel(glue=True)
-def decide_own(models, cell):
-    """Fill ``cell.F`` with decision values of the repetition's own columns from ``cell.lo``."""
-    for c in range(len(cell.fitted)):
-        if cell.fitted[c]:
-            for k in range(len(cell.fitted)):
-                decide(cell.XT, cell.lo[0, k], cell.hi[0, k], models.theta[c], cell.F[c])
+@kernel(borrow=True)
+def score_columns(task, columns, cell, out):
+    """Score the decision values of `decide_columns` on the test sets."""
+    if not columns.varying:
+        score_constant_sets(columns, cell, out)
+    elif task.sampling == ADDITIVE:
+        score_own_sets(cell, out)
+    else:
+        score_left_out(columns, cell, out)
+
+
+@kernel(borrow=True)
+def count_classes(task, rows, cell):
+    """Count the classes of rows, each of weight 1; see which need a model."""
+    cell.counts[:] = 0.0
+    for row in rows:
+        cell.counts[task.y[row]] += 1.0
+    fitted_classes(cell)

@@ -16,6 +16,10 @@ from lcdb_builders.kernels.core.jit import kernel
 
 __all__ = [
     "LEAST_PIVOT",
+    "MISSED",
+    "PASSES",
+    "REFLECTED",
+    "SYSTEMS",
     "Problem",
     "Scratch",
     "add_outer",
@@ -34,16 +38,19 @@ __all__ = [
 # Rows per run: 17 features of so many rows are 70 kB.
 RUN = 512
 LEAST_PIVOT = 1e-15
+# What solvers count: passes over rows, linear systems, models fitted by reflections, and models
+# that were not found.
+PASSES, SYSTEMS, REFLECTED, MISSED = range(4)
 
 #: What is to be minimised: the loss of the first `n` columns of `XT` (d, rows), of classes `sign`
 #: (rows,), +1 or -1, and weights `weight` (rows,), plus half of theta' P theta. Of the penalty `P`
 #: (p, p) the lower triangle is used; `root` is its square root: root' root = P. `price` is the
 #: factor of the squared hinge.
-Problem = namedtuple("Problem", ["XT", "n", "sign", "weight", "P", "root", "price"])
+Problem = namedtuple("Problem", "XT n sign weight P root price")
 
 #: Workspace of a solver, made once for many fits: `rows` (4, n), `vectors` (9, p), a Hessian `H`
 #: and its factor `L` (p, p).
-Scratch = namedtuple("Scratch", ["rows", "vectors", "H", "L"])
+Scratch = namedtuple("Scratch", "rows vectors H L")
 
 
 @kernel(glue=True)
@@ -89,14 +96,12 @@ def linear_scores(XT, first, stop, theta, z):
         j += 1
 
 
-@kernel(reorder=True, borrow=True)
-def add_products(XT, first, stop, values, out):
-    """Add to ``out`` the sum over rows of value times (features, 1)."""
-    d = len(out) - 1
-    v = values[first:stop]
-    size = stop - first
+@kernel(reorder=True, inline=True, borrow=True)
+def _add_sums(XT, first, stop, values, features, out):
+    """Add to ``out`` the sums over rows of value times feature, for the first few features."""
+    v = values[: stop - first]
     j = 0
-    while j + 4 <= d:
+    while j + 4 <= features:
         x0 = XT[j, first:stop]
         x1 = XT[j + 1, first:stop]
         x2 = XT[j + 2, first:stop]
@@ -105,7 +110,7 @@ def add_products(XT, first, stop, values, out):
         s1 = 0.0
         s2 = 0.0
         s3 = 0.0
-        for r in range(size):
+        for r in range(len(v)):
             s0 += v[r] * x0[r]
             s1 += v[r] * x1[r]
             s2 += v[r] * x2[r]
@@ -115,17 +120,25 @@ def add_products(XT, first, stop, values, out):
         out[j + 2] += s2
         out[j + 3] += s3
         j += 4
-    while j < d:
+    while j < features:
         x0 = XT[j, first:stop]
         s0 = 0.0
-        for r in range(size):
+        for r in range(len(v)):
             s0 += v[r] * x0[r]
         out[j] += s0
         j += 1
-    s0 = 0.0
-    for r in range(size):
-        s0 += v[r]
-    out[d] += s0
+
+
+@kernel(reorder=True, borrow=True)
+def add_products(XT, first, stop, values, out):
+    """Add to ``out`` the sum over rows of value times (features, 1)."""
+    d = len(out) - 1
+    v = values[first:stop]
+    _add_sums(XT, first, stop, v, d, out)
+    total = 0.0
+    for r in range(len(v)):
+        total += v[r]
+    out[d] += total
 
 
 @kernel(reorder=True, borrow=True)
@@ -216,55 +229,23 @@ def logistic_pass(problem, theta, want_loss, z, slope, curve, gradient):
 @kernel(reorder=True, borrow=True)
 def add_weighted_gram(XT, n, weight, scaled, H):
     """Add to the lower triangle of H the sum over rows of weight times (x, 1)(x, 1)'."""
-    p = H.shape[0]
-    d = p - 1
+    d = len(H) - 1
     first = 0
     while first < n:
         stop = min(n, first + RUN)
         size = stop - first
         w = weight[first:stop]
         s = scaled[:size]
-        for i in range(p):
-            if i < d:
-                x = XT[i, first:stop]
-                for r in range(size):
-                    s[r] = w[r] * x[r]
-            else:
-                for r in range(size):
-                    s[r] = w[r]
-            j = 0
-            last = min(i + 1, d)
-            while j + 4 <= last:
-                x0 = XT[j, first:stop]
-                x1 = XT[j + 1, first:stop]
-                x2 = XT[j + 2, first:stop]
-                x3 = XT[j + 3, first:stop]
-                s0 = 0.0
-                s1 = 0.0
-                s2 = 0.0
-                s3 = 0.0
-                for r in range(size):
-                    s0 += s[r] * x0[r]
-                    s1 += s[r] * x1[r]
-                    s2 += s[r] * x2[r]
-                    s3 += s[r] * x3[r]
-                H[i, j] += s0
-                H[i, j + 1] += s1
-                H[i, j + 2] += s2
-                H[i, j + 3] += s3
-                j += 4
-            while j < last:
-                x0 = XT[j, first:stop]
-                s0 = 0.0
-                for r in range(size):
-                    s0 += s[r] * x0[r]
-                H[i, j] += s0
-                j += 1
-            if i == d:
-                s0 = 0.0
-                for r in range(size):
-                    s0 += s[r]
-                H[i, i] += s0
+        for i in range(d):
+            x = XT[i, first:stop]
+            for r in range(size):
+                s[r] = w[r] * x[r]
+            _add_sums(XT, first, stop, s, i + 1, H[i])
+        _add_sums(XT, first, stop, w, d, H[d])
+        total = 0.0
+        for r in range(size):
+            total += w[r]
+        H[d, d] += total
         first = stop
 
 

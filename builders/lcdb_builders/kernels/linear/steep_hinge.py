@@ -171,10 +171,10 @@ def _length(problem, share, step, squared, gap, along):
     for r in np.argsort(where):
         if not where[r] >= 0.0 or where[r] == np.inf:
             continue
-        there = slope + rise * (where[r] - last)
-        if there >= 0.0:
+        next_slope = slope + rise * (where[r] - last)
+        if next_slope >= 0.0:
             break
-        slope = there
+        slope = next_slope
         last = where[r]
         bend = problem.weight[r] * along[r] * along[r]
         rise += -bend if within[r] > 0.0 else bend

@@ -12,6 +12,8 @@ from collections import namedtuple
 import numpy as np
 
 from lcdb_builders.kernels.core.holdout import (
+    FIT_ROWS,
+    HELD_COPIES,
     ONE_CLASS_FIT,
     choose,
     hold_out,
@@ -25,24 +27,19 @@ from lcdb_builders.kernels.linear.hinge import forget
 from lcdb_builders.kernels.linear.logistic import TOLERANCE
 from lcdb_builders.kernels.linear.models import (
     LREG,
+    count_classes,
     decide,
-    decide_all,
-    decide_own,
+    decide_columns,
     fit,
     models_of,
+    score_columns,
     set_price,
     take_rows,
 )
 from lcdb_builders.kernels.linear.newton import copy
 from lcdb_builders.kernels.scores.cells import cell_of
 from lcdb_builders.kernels.scores.metrics import room
-from lcdb_builders.kernels.scores.one_vs_rest import (
-    fitted_classes,
-    score_constant_sets,
-    score_left_out,
-    score_own_sets,
-    score_side_by_side,
-)
+from lcdb_builders.kernels.scores.one_vs_rest import fitted_classes, score_side_by_side
 
 __all__ = ["linear_tuned"]
 
@@ -52,21 +49,23 @@ PATH_TOLERANCE = 1e-9
 #: `paths` (G, K, d + 1) models of the rows to fit, `start` (K, d + 1) of the pool with the
 #: strongest penalty, and `models`, the ones in hand. Held-out rows `held` (d, rows), their decision
 #: values `F` (K, rows) and `room` to score them.
-Paths = namedtuple("Paths", ["paths", "start", "models", "held", "F", "room"])
+Paths = namedtuple("Paths", "paths start models held F room")
+#: A block of a `kind` of models: its `task`, the `columns` to score on and its `tuning`; the `cell`
+#: in hand, what is `held` out of it, and the `path` of its models.
+Block = namedtuple("Block", "kind task columns tuning cell held path")
 
 
 @kernel(glue=True)
 def _paths(task, tuning, unit, unit_root):
-    classes = task.classes
-    p = len(unit)
-    rows = len(task.pool)
+    """Return paths of no models."""
+    classes, p, rows = task.classes, len(unit), len(task.pool)
     return Paths(
-        np.zeros((len(tuning.grid), classes, p)),
-        np.zeros((classes, p)),
-        models_of(task, unit, unit_root),
-        np.empty((p - 1, rows)),
-        np.empty((classes, rows)),
-        room(classes, rows),
+        paths=np.zeros((len(tuning.grid), classes, p)),
+        start=np.zeros((classes, p)),
+        models=models_of(task, unit, unit_root),
+        held=np.empty((p - 1, rows)),
+        F=np.empty((classes, rows)),
+        room=room(classes, rows),
     )
 
 
@@ -110,93 +109,75 @@ def _follow(kind, tuning, path, c, n):
 
 
 @kernel(glue=True)
-def _start_from_pool(kind, task, tuning, path, cell):
+def _start_from_pool(block):
     """Fit the whole pool with the strongest penalty, for the paths of cells to start from."""
-    if kind != LREG:
-        return
-    models = path.models
-    cell.counts[:] = 0.0
-    for row in task.pool:
-        cell.counts[task.y[row]] += 1.0
-    fitted_classes(cell)
-    take_rows(task, task.pool, 0, len(task.pool), models)
-    set_price(kind, models, tuning.grid[len(tuning.grid) - 1])
+    task, tuning, models = block.task, block.tuning, block.path.models
+    count_classes(task, task.pool, block.cell)
+    take_rows(task, task.pool, len(task.pool), models)
+    set_price(block.kind, models, tuning.grid[len(tuning.grid) - 1])
     for c in range(task.classes):
-        if cell.fitted[c]:
-            fit(kind, TOLERANCE, models, c, len(task.pool))
-    path.start[:] = models.theta
+        if block.cell.fitted[c]:
+            fit(block.kind, TOLERANCE, models, c, len(task.pool))
+    block.path.start[:] = models.theta
 
 
 @kernel(borrow=True)
-def _try_grid(kind, task, tuning, path, cell, held):
+def _try_grid(block):
     """Score every grid value on the held-out rows."""
+    task, tuning, cell, held, path = block.task, block.tuning, block.cell, block.held, block.path
     models = path.models
-    n = held.sizes[0]
-    rows = held.sizes[1]
+    n = held.sizes[FIT_ROWS]
     for c in range(task.classes):
         cell.counts[c] = held.counts[c]
     fitted_classes(cell)
-    take_rows(task, held.fit, 0, n, models)
+    take_rows(task, held.fit, n, models)
     for i in range(n):
         models.weight[i] = cell.weight[held.fit[i]]
     take_held(task, held, path.held)
     for c in range(task.classes):
         if cell.fitted[c]:
-            _follow(kind, tuning, path, c, n)
+            _follow(block.kind, tuning, path, c, n)
     for g in range(len(tuning.grid)):
         for c in range(task.classes):
             if cell.fitted[c]:
-                decide(path.held, 0, rows, path.paths[g, c], path.F[c])
+                decide(path.held, 0, held.sizes[HELD_COPIES], path.paths[g, c], path.F[c])
         score_side_by_side(path.F, cell, held.lo, held.hi, path.room, held.scores[g])
 
 
 @kernel(borrow=True)
-def _refit(kind, task, columns, tuning, path, cell, held, distinct, out):
-    """Score the chosen values on the test sets; `distinct` are the training rows.
+def _refit(block, distinct, out):
+    """Score the chosen values on the test sets.
 
     Parameters
     ----------
-    kind
-        `LREG` or `LSVC`.
-    task, columns, tuning
-        Of the block.
-    path
-        Models of every value, from the rows that are not held out.
-    cell, held, distinct
-        The cell, what was chosen, and its rows.
+    block
+        The block, with the path of models of every value.
+    distinct
+        The training rows.
     out
         (sets, WIDTH), filled.
     """
-    models = path.models
+    task, cell, held, models = block.task, block.cell, block.held, block.path.models
     cell.counts[:] = 0.0
     for i in range(len(distinct)):
         row = distinct[i]
         cell.counts[task.y[row]] += cell.weight[row]
         models.weight[i] = cell.weight[row]
     fitted_classes(cell)
-    take_rows(task, distinct, 0, len(distinct), models)
+    take_rows(task, distinct, len(distinct), models)
     for c in range(task.classes):
         forget(models.carried, c)
-    for g in range(len(tuning.grid)):
+    for g in range(len(block.tuning.grid)):
         if not is_chosen(held, g):
             continue
-        set_price(kind, models, tuning.grid[g])
+        set_price(block.kind, models, block.tuning.grid[g])
         for c in range(task.classes):
             if cell.fitted[c]:
-                copy(path.paths[g, c], models.theta[c])
+                copy(block.path.paths[g, c], models.theta[c])
                 models.carried.known[c] = 0  # the scores are not this model's
-                fit(kind, TOLERANCE, models, c, len(distinct))
-        if columns.varying and task.sampling == ADDITIVE:
-            for c in range(task.classes):
-                cell.lo[0, c] = cell.begin[c] + np.int64(cell.counts[c])
-            decide_own(models, cell)
-            score_own_sets(cell, held.refit)
-        else:
-            decide_all(models, columns, cell)
-            if columns.varying:
-                score_left_out(columns, cell, held.refit)
-            else:
-                score_constant_sets(columns, cell, held.refit)
+                fit(block.kind, TOLERANCE, models, c, len(distinct))
+        decide_columns(task, block.columns, models, cell)
+        score_columns(task, block.columns, cell, held.refit)
         record(held, g, out)
 
 
@@ -226,9 +207,10 @@ def linear_tuned(kind, task, columns, unit, root, tuning, held, tuned):
     (4,) int64
         What `linear_block` counts.
     """
-    cell = cell_of(task, columns, task.X.shape[1])
-    path = _paths(task, tuning, unit, root)
-    _start_from_pool(kind, task, tuning, path, cell)
+    cell, path = cell_of(task, columns, task.X.shape[1]), _paths(task, tuning, unit, root)
+    block = Block(kind, task, columns, tuning, cell, held, path)
+    if kind == LREG:
+        _start_from_pool(block)
     for r in range(task.stop - task.first):
         repetition = task.first + r
         if task.sampling == ADDITIVE:
@@ -244,10 +226,9 @@ def linear_tuned(kind, task, columns, unit, root, tuning, held, tuned):
             flag = hold_out(task, tuning, n, repetition, distinct, count, cell.weight, held)
             path.paths[:] = 0.0
             if flag != ONE_CLASS_FIT:
-                _try_grid(kind, task, tuning, path, cell, held)
+                _try_grid(block)
             choose(tuning, flag, held, tuned.choices[i, r], tuned.flags[i, r])
-            out = tuned.values[i, r]
-            _refit(kind, task, columns, tuning, path, cell, held, distinct, out)
+            _refit(block, distinct, tuned.values[i, r])
             for row in distinct:
                 cell.weight[row] = 0
     return path.models.count

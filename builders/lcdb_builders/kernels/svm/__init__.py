@@ -5,6 +5,6 @@ then Newton steps on the free support vectors. One class against the rest. The d
 matrix is computed once; a cell costs between n and n², by how classes overlap.
 
 `gram` has the kernel; `smo` the pair steps, `free_vectors` the Newton steps, `working_set` the few
-rows that move and the loop around both; `anchors` the machines, and those of the whole pool from
-which fresh draws start; `block` goes through cells, `tuned` along a path of C.
+rows that move and the loop around both; `machines` what is kept of each class, and the warm starts
+of fresh draws; `block` goes through cells, `tuned` along a path of C.
 """

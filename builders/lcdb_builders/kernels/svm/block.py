@@ -1,6 +1,6 @@
 """Whole blocks of GSVC: cells in, metrics out.
 
-One kernel matrix serves all cells. Fresh draws start from anchors, so that they do not depend on
+One kernel matrix serves all cells. Fresh draws have warm starts, so that they do not depend on
 which other cells are computed. Along additive sampling machines are carried row by row: one that
 joins outside the margin leaves them as they are, and with a constant test set the cell's numbers
 too. They start afresh at every 32nd size and go through all that follow, whichever sizes are asked
@@ -20,15 +20,15 @@ from lcdb_builders.kernels.scores.one_vs_rest import (
     score_constant_sets,
     score_left_out,
 )
-from lcdb_builders.kernels.svm.anchors import (
-    anchor_for,
-    anchors_of,
+from lcdb_builders.kernels.svm.machines import (
     decide,
     fit_draw,
     machines_of,
+    nearest_start,
     reach_of,
     sets_of,
     settle_class,
+    warm_starts_of,
 )
 from lcdb_builders.kernels.svm.working_set import leave_all
 
@@ -46,7 +46,10 @@ GROWN, GROWN_ROWS = 1.5, 32
 
 #: What machines are to be: price `C` of a row's hinge loss, the violation of the optimality
 #: conditions that is aimed at (`tolerance`), and the largest that will do (`limit`).
-Price = namedtuple("Price", ["C", "tolerance", "limit"])
+Price = namedtuple("Price", "C tolerance limit")
+#: A block: a `task`, the `columns` to score on and the `price`; `starts` of fits, `machines`, their
+#: `sets` of moving rows and the `cell` in hand; what is filled, `out` and `decisions`.
+Block = namedtuple("Block", "task columns price starts machines sets cell out decisions")
 
 
 @kernel(glue=True)
@@ -92,7 +95,7 @@ def _grow(machines, moving, c, tolerance):
 
 
 @kernel(glue=True)
-def _begin_at(task, price, n, anchors, machines, sets, cell):
+def _begin_at(task, price, n, starts, machines, sets, cell):
     """Fit the first n rows of the repetition's order afresh; with none of them, forget all."""
     _forget(machines, sets)
     cell.counts[:] = 0.0
@@ -102,12 +105,12 @@ def _begin_at(task, price, n, anchors, machines, sets, cell):
         cell.counts[task.y[row]] += 1.0
         machines.bound[row] = price.C
     fitted_classes(cell)
-    a = anchor_for(anchors, n)
+    a = nearest_start(starts, n)
     reach = reach_of(price.C, n)
     for c in range(task.classes):
         if cell.fitted[c]:
             moving = sets[min(c, len(sets) - 1)]
-            fit_draw(machines, moving, c, anchors, a, price.tolerance, reach)
+            fit_draw(machines, moving, c, starts, a, price.tolerance, reach)
             machines.known[c] = n
 
 
@@ -142,20 +145,18 @@ def _tell(machines, price, columns, cell, out, shown):
 
 
 @kernel(glue=True)
-def _additive_repetition(task, columns, price, r, anchors, machines, sets, cell, out, decisions):
-    """Score a repetition along an additive curve.
+def report(columns, cell, out):
+    """Score ``cell.F`` on all test sets."""
+    if columns.varying:
+        score_left_out(columns, cell, out)
+    else:
+        score_constant_sets(columns, cell, out)
 
-    Parameters
-    ----------
-    task, columns, price
-        Cells, where they are scored, and what machines are to be.
-    r
-        Which repetition of the block.
-    anchors, machines, sets, cell
-        What fits start from, machines, their sets of moving rows, and workspace.
-    out, decisions
-        As of `svm_block`.
-    """
+
+@kernel(glue=True)
+def _additive_repetition(block, r):
+    """Score a repetition along an additive curve."""
+    task, columns, price, starts, machines, sets, cell, out, decisions = block
     draw(task, 0, task.first + r, cell.order)
     done = -1
     weighed = 0
@@ -164,7 +165,7 @@ def _additive_repetition(task, columns, price, r, anchors, machines, sets, cell,
         moved = i == 0
         start = n - n % RESTART
         if done < start:
-            _begin_at(task, price, start, anchors, machines, sets, cell)
+            _begin_at(task, price, start, starts, machines, sets, cell)
             done = start
             moved = True
         while done < n:
@@ -182,39 +183,19 @@ def _additive_repetition(task, columns, price, r, anchors, machines, sets, cell,
 
 
 @kernel(glue=True)
-def report(columns, cell, out):
-    """Score ``cell.F`` on all test sets."""
-    if columns.varying:
-        score_left_out(columns, cell, out)
-    else:
-        score_constant_sets(columns, cell, out)
-
-
-@kernel(glue=True)
-def _fresh_repetition(task, columns, price, r, anchors, machines, sets, cell, out, decisions):
-    """Score a repetition whose rows are drawn afresh for each size.
-
-    Parameters
-    ----------
-    task, columns, price
-        Cells, where they are scored, and what machines are to be.
-    r
-        Which repetition of the block.
-    anchors, machines, sets, cell
-        What fits start from, machines, their sets of moving rows, and workspace.
-    out, decisions
-        As of `svm_block`.
-    """
+def _fresh_repetition(block, r):
+    """Score a repetition whose rows are drawn afresh for each size."""
+    task, columns, price, starts, machines, sets, cell, out, decisions = block
     for i in range(len(task.sizes)):
         n = task.sizes[i]
-        a = anchor_for(anchors, n)
+        a = nearest_start(starts, n)
         reach = reach_of(price.C, n)
         size = draw_fresh(task, n, task.first + r, cell)
         for row in cell.distinct[:size]:
             machines.bound[row] = price.C * cell.weight[row]
         for c in range(task.classes):
             if cell.fitted[c]:
-                fit_draw(machines, sets[0], c, anchors, a, price.tolerance, reach)
+                fit_draw(machines, sets[0], c, starts, a, price.tolerance, reach)
         _tell(machines, price, columns, cell, out[i, r], decisions[i : i + 1, r : r + 1])
         for row in cell.distinct[:size]:
             machines.bound[row] = 0.0
@@ -248,19 +229,15 @@ def svm_block(task, columns, gram, C, tolerance, limit, out, decisions):
     (4,) int64
         Rounds, pair steps, rows moved, and machines that violate optimality by more than `limit`.
     """
-    cell = cell_of(task, columns, 0)
     additive = task.sampling == ADDITIVE
     machines = machines_of(task, gram)
     sets = sets_of(task, gram, task.classes if additive and task.classes > 2 else 1)
-    anchors = anchors_of(task, C, tolerance, machines, sets[0])
-    price = Price(C, tolerance, limit)
+    starts = warm_starts_of(task, C, tolerance, machines, sets[0])
+    price, cell = Price(C, tolerance, limit), cell_of(task, columns, 0)
+    block = Block(task, columns, price, starts, machines, sets, cell, out, decisions)
     for r in range(task.stop - task.first):
         if additive:
-            _additive_repetition(
-                task, columns, price, r, anchors, machines, sets, cell, out, decisions
-            )
+            _additive_repetition(block, r)
         else:
-            _fresh_repetition(
-                task, columns, price, r, anchors, machines, sets, cell, out, decisions
-            )
+            _fresh_repetition(block, r)
     return machines.count

@@ -21,7 +21,7 @@ from lcdb_builders.kernels.core.elementary import from_order, to_order
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.svm.gram import add_rows, place_of
 
-__all__ = ["Free", "fill_row", "free_rows", "newton_steps", "snapped"]
+__all__ = ["Dual", "Free", "fill_row", "free_rows", "newton_steps", "snapped"]
 
 NEVER = 1e300
 LOWEST = -0x7FFFFFFFFFFFFFFF
@@ -37,20 +37,24 @@ LAST_STEPS = 5
 
 #: Free rows: their places `rows` (F,) in the set, `count` (1,) of them, 0 if the inverse is not
 #: that of the rows between their bounds; `inverse` (F, F) of their kernel, workspace.
-Free = namedtuple("Free", ["rows", "count", "inverse", "factor", "error", "step", "sums"])
+Free = namedtuple("Free", "rows count inverse factor error step sums")
+#: The dual of a set of rows: the kernel of all rows, `gram`, and which `rows` (S,) the set is of;
+#: their kernel `K`, of whose rows the first `filled` (S,) numbers are there; errors `error`,
+#: coefficients `beta` and their bounds `low` and `high` (S,); and the `free` rows.
+Dual = namedtuple("Dual", "gram rows K filled error beta low high free")
 
 
 @kernel
 def free_rows(places):
     """Return room for so many free rows, less one."""
     return Free(
-        np.empty(places, np.int64),
-        np.zeros(1, np.int64),
-        np.empty((places, places + 8)),
-        np.empty((places, places + 8)),
-        np.empty(places),
-        np.empty(places),
-        np.empty(places),
+        rows=np.empty(places, np.int64),
+        count=np.zeros(1, np.int64),
+        inverse=np.empty((places, places + 8)),
+        factor=np.empty((places, places + 8)),
+        error=np.empty(places),
+        step=np.empty(places),
+        sums=np.empty(places),
     )
 
 
@@ -67,21 +71,23 @@ def snapped(beta, low, high):
 
 
 @kernel(borrow=True)
-def fill_row(gram, rows, K, filled, s):
+def fill_row(dual, s):
     """Copy what is missing of the kernel of a row with all rows of the set."""
+    rows, filled = dual.rows, dual.filled
     first = filled[s]
     size = len(rows)
     if first < size:
-        source = gram.table[place_of(gram, rows[s], 0)]
-        out = K[s]
+        source = dual.gram.table[place_of(dual.gram, rows[s], 0)]
+        out = dual.K[s]
         for t in range(first, size):
             out[t] = source[np.uint64(rows[t])]
         filled[s] = size
 
 
-@kernel(reorder=True)
-def _invert(K, rows, count, inverse, factor):
-    """Fill `inverse` with that of the free rows' kernel; returns whether it is definite."""
+@kernel(reorder=True, borrow=True)
+def _invert(K, free, count):
+    """Fill the inverse of the free rows' kernel; returns whether it is definite."""
+    rows, inverse, factor = free.rows, free.inverse, free.factor
     for i in range(count):
         row = factor[i]
         kernel_row = K[rows[i]]
@@ -124,8 +130,9 @@ def _invert(K, rows, count, inverse, factor):
 
 
 @kernel(reorder=True, borrow=True)
-def _drop(inverse, rows, count, place):
+def _drop(free, count, place):
     """Take the row at a place out of the free rows; the last one takes its place."""
+    inverse, rows = free.inverse, free.rows
     last = count - 1
     pivot = inverse[place]
     scale = 1.0 / pivot[place]
@@ -146,8 +153,9 @@ def _drop(inverse, rows, count, place):
 
 
 @kernel(reorder=True, borrow=True)
-def _adopt(inverse, rows, count, K, r, packed, column):
+def _adopt(K, free, count, r):
     """Add a row to the free rows; returns whether it is independent of them."""
+    inverse, rows, packed, column = free.inverse, free.rows, free.error, free.step
     row = K[r]
     for i in range(count):
         packed[i] = row[rows[i]]
@@ -174,22 +182,12 @@ def _adopt(inverse, rows, count, K, r, packed, column):
 
 
 @kernel(reorder=True, borrow=True)
-def _direction(inverse, rows, count, error, centre, packed, step, sums):
-    """Fill `step` with the change of free coefficients that makes their errors equal.
+def _direction(free, count, error, centre):
+    """Fill `free.step` with the change of free coefficients that makes their errors equal.
 
-    Errors are taken from `centre`, about where they all are. Returns where they will be.
-
-    Parameters
-    ----------
-    inverse, rows, count
-        Inverse kernel of the free rows ``rows[:count]``.
-    error, centre
-        (S,) errors, and about where those of free rows are.
-    packed
-        Workspace.
-    step, sums
-        Filled: by how much coefficients change, and sums of rows of the inverse.
+    Errors (S,) are taken from `centre`, about where they all are. Returns where they will be.
     """
+    inverse, rows, packed, step, sums = free.inverse, free.rows, free.error, free.step, free.sums
     for i in range(count):
         packed[i] = error[rows[i]] - centre
     ones = 0.0
@@ -217,11 +215,13 @@ def _direction(inverse, rows, count, error, centre, packed, step, sums):
 
 
 @kernel(borrow=True)
-def _bounded(rows, count, beta, low, high, step):
-    """Move free coefficients along `step` until one is at its bound, and make `step` what they did.
+def _bounded(dual, count):
+    """Move free coefficients along their step until one is at its bound, and make it what they did.
 
     The errors of their rows become what they are changed by. Returns whether one is at its bound.
     """
+    beta, low, high = dual.beta, dual.low, dual.high
+    rows, step = dual.free.rows, dual.free.step
     share = 1.0
     blocked = -1
     for i in range(count):
@@ -246,13 +246,15 @@ def _bounded(rows, count, beta, low, high, step):
                 lost += beta[r] - moved
         step[i] = -change
     if lost != 0.0:
-        _give_back(rows, count, beta, low, high, lost, step)
+        _give_back(dual, count, lost)
     return blocked >= 0
 
 
 @kernel(borrow=True)
-def _give_back(rows, count, beta, low, high, lost, step):
+def _give_back(dual, count, lost):
     """Take from the coefficient farthest from its bounds what snapping has added to others."""
+    beta, low, high = dual.beta, dual.low, dual.high
+    rows, step = dual.free.rows, dual.free.step
     widest = -1
     most = 0.0
     for i in range(count):
@@ -269,8 +271,9 @@ def _give_back(rows, count, beta, low, high, lost, step):
 
 
 @kernel(borrow=True)
-def _extremes(error, beta, low, high):
+def _extremes(dual):
     """Return the largest error of rows that may rise and the smallest of rows that may fall."""
+    error, beta, low, high = dual.error, dual.beta, dual.low, dual.high
     top = LOWEST
     bottom = HIGHEST
     for r in range(len(error)):
@@ -302,64 +305,63 @@ def _spread(rows, count, error):
 
 
 @kernel(borrow=True)
-def _step(K, error, centre, beta, low, high, free, count):
+def _step(dual, centre, count):
     """Take one step that would make the errors of free rows equal, as far as bounds allow.
 
     Returns where the errors would be, whether a bound was in the way, and how many rows are free.
 
     Parameters
     ----------
-    K
-        Kernel of the moving rows.
-    error, centre
-        Their errors, and about where those of free rows are.
-    beta, low, high
-        Coefficients, which are changed, and their bounds.
-    free, count
-        Free rows and the inverse of their kernel, and how many there are.
+    dual
+        The set, of which coefficients and errors are changed.
+    centre, count
+        About where the errors of free rows are, and how many there are.
     """
-    centre = _direction(
-        free.inverse, free.rows, count, error, centre, free.error, free.step, free.sums
-    )
-    blocked = _bounded(free.rows, count, beta, low, high, free.step)
-    add_rows(K, free.rows, free.step, count, error)
+    free = dual.free
+    centre = _direction(free, count, dual.error, centre)
+    blocked = _bounded(dual, count)
+    add_rows(dual.K, free.rows, free.step, count, dual.error)
     for i in range(count - 1, -1, -1):
         r = free.rows[i]
-        if beta[r] == low[r] or beta[r] == high[r]:
-            count = _drop(free.inverse, free.rows, count, i)
+        if dual.beta[r] == dual.low[r] or dual.beta[r] == dual.high[r]:
+            count = _drop(free, count, i)
     return centre, blocked, count
 
 
 @kernel(borrow=True)
-def _last_digits(K, error, centre, beta, low, high, free, count):
+def _last_digits(dual, centre, count):
     """Step on from the optimum while that makes the errors of free rows more equal.
 
-    Parameters
-    ----------
-    K
-        Kernel of the moving rows.
-    error, centre
-        Their errors, and where those of free rows are.
-    beta, low, high
-        Coefficients, which are changed, and their bounds.
-    free, count
-        Free rows and the inverse of their kernel, and how many there are.
+    Returns how many rows are free then.
     """
-    left = _spread(free.rows, count, error)
+    rows, error = dual.free.rows, dual.error
+    left = _spread(rows, count, error)
     for _ in range(LAST_STEPS):
         if count < 2 or left == 0.0:
             break
         before = left
         free_before = count
-        centre, _, count = _step(K, error, centre, beta, low, high, free, count)
-        left = _spread(free.rows, count, error)
+        centre, _, count = _step(dual, centre, count)
+        left = _spread(rows, count, error)
         if count == free_before and not left <= 0.5 * before:
             break  # a row that has come to its bound moves the others
     return count
 
 
-@kernel
-def newton_steps(gram, rows, K, filled, error, beta, low, high, tolerance, free):
+@kernel(borrow=True)
+def _list_free(dual):
+    """List the rows between their bounds, and invert their kernel; returns how many, or 0."""
+    free, count = dual.free, 0
+    for r in range(len(dual.error)):
+        if dual.low[r] < dual.beta[r] < dual.high[r]:
+            fill_row(dual, r)
+            free.rows[count] = r
+            count += 1
+    return count if count > 0 and _invert(dual.K, free, count) else 0
+
+
+@kernel(borrow=True)
+def newton_steps(dual, tolerance):
     """Go to the optimum from about there; returns by how much the errors disagree in the end.
 
     Unless they agree to the tolerance, because rows are dependent or too many, the free rows are
@@ -367,41 +369,31 @@ def newton_steps(gram, rows, K, filled, error, beta, low, high, tolerance, free)
 
     Parameters
     ----------
-    gram, rows
-        Kernel of all rows, and which of them move.
-    K, filled
-        Kernel of the moving rows, and which of its rows are there.
-    error, beta, low, high
-        Errors, coefficients, which are changed, and their bounds.
+    dual
+        The set, of which coefficients and errors are changed.
     tolerance
         By how much errors of free rows may disagree.
-    free
-        Free rows and the inverse of their kernel.
     """
-    size = len(error)
+    free, error, beta, low, high = dual.free, dual.error, dual.beta, dual.low, dual.high
     count = free.count[0]
     if count == 0:
-        for r in range(size):
-            if low[r] < beta[r] < high[r]:
-                fill_row(gram, rows, K, filled, r)
-                free.rows[count] = r
-                count += 1
-        if count == 0 or not _invert(K, free.rows, count, free.inverse, free.factor):
+        count = _list_free(dual)
+        if count == 0:
             return NEVER
     free.count[0] = 0
     centre = 0.0
     for i in range(count):
-        fill_row(gram, rows, K, filled, free.rows[i])
+        fill_row(dual, free.rows[i])
         centre += error[free.rows[i]]
     centre /= count
     refined = 0
     gap = NEVER
     for _ in range(8 + count):
-        top, bottom = _extremes(error, beta, low, high)
+        top, bottom = _extremes(dual)
         gap = top - bottom
         if gap <= tolerance:
-            free.count[0] = _last_digits(K, error, centre, beta, low, high, free, count)
-            top, bottom = _extremes(error, beta, low, high)
+            free.count[0] = _last_digits(dual, centre, count)
+            top, bottom = _extremes(dual)
             return top - bottom
         rises = top - centre > centre - bottom
         r = _place(error, top, beta, high) if rises else _place(error, bottom, beta, low)
@@ -411,15 +403,13 @@ def newton_steps(gram, rows, K, filled, error, beta, low, high, tolerance, free)
                 return gap
         else:
             refined = 0
-            fill_row(gram, rows, K, filled, r)
-            if count + 1 >= len(free.rows) or not _adopt(
-                free.inverse, free.rows, count, K, r, free.error, free.step
-            ):
+            fill_row(dual, r)
+            if count + 1 >= len(free.rows) or not _adopt(dual.K, free, count, r):
                 return gap
             count += 1
         blocked = True
         while blocked:
-            centre, blocked, count = _step(K, error, centre, beta, low, high, free, count)
+            centre, blocked, count = _step(dual, centre, count)
             if count == 0:
                 return gap
     return gap

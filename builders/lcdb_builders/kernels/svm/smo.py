@@ -91,26 +91,13 @@ def _last(values, value):
 
 
 @kernel(borrow=True)
-def _open(error, beta, low, high, up, down):
-    for r in range(len(error)):
-        up[r] = error[r] if beta[r] < high[r] else -NEVER
-        down[r] = error[r] if beta[r] > low[r] else NEVER
-
-
-@kernel
-def _pair_steps(
-    gram, rows, K, filled, error, beta, low, high, tolerance, budget, up, down, gain, bits
-):
+def _pair_steps(dual, tolerance, budget, up, down, gain, bits):
     """Take pair steps until errors agree within `tolerance` or `budget` steps are taken.
 
     Parameters
     ----------
-    gram, rows
-        Kernel of all rows, and which of them move.
-    K, filled
-        Kernel of the moving rows, and which of its rows are there.
-    error, beta, low, high
-        Errors and coefficients, which are changed, and bounds of these.
+    dual
+        The set, of which coefficients and errors are changed.
     tolerance, budget
         When to stop.
     up, down, gain, bits
@@ -121,19 +108,22 @@ def _pair_steps(
     gap, steps
         By how much the errors disagree, and how many steps were taken.
     """
+    error, beta, low, high = dual.error, dual.beta, dual.low, dual.high
     size = len(error)
-    _open(error, beta, low, high, up, down)
+    for r in range(size):
+        up[r] = error[r] if beta[r] < high[r] else -NEVER
+        down[r] = error[r] if beta[r] > low[r] else NEVER
     top, bottom = _move(up, down, gain, gain, 0.0)
     steps = 0
     while top - bottom > tolerance and steps < budget:
         steps += 1
         i = _last(up, top)
-        fill_row(gram, rows, K, filled, i)
-        row_i = K[i, :size]
+        fill_row(dual, i)
+        row_i = dual.K[i, :size]
         _gains(down, row_i, top, gain)
         j = _largest(bits)
-        fill_row(gram, rows, K, filled, j)
-        row_j = K[j, :size]
+        fill_row(dual, j)
+        row_j = dual.K[j, :size]
         error_i = top
         error_j = down[j]
         curvature = max(2.0 - 2.0 * row_i[j], LEAST_CURVATURE)
@@ -153,35 +143,22 @@ def _pair_steps(
 
 
 @kernel
-def solve_dual(gram, rows, K, filled, error, beta, low, high, tolerance, free):
-    """Bring coefficients to the optimum.
+def solve_dual(dual, tolerance):
+    """Bring coefficients to the optimum; returns how many pair steps were taken.
 
     Parameters
     ----------
-    gram, rows
-        Kernel of all rows, with ones on the diagonal, and which rows the set is of.
-    K, filled
-        The kernel in the set: of row s, the first ``filled[s]`` numbers are there; updated.
-    error, beta
-        A start with any sum of beta that is to be kept; updated.
-    low, high
-        Bounds of beta.
+    dual
+        The set, with a start of any sum of coefficients that is to be kept. Its free rows are kept
+        from one call to the next while the set only grows and bounds stay; with more of them than
+        there is room for, pair steps go alone.
     tolerance
         By how much errors may disagree.
-    free
-        Free rows, kept from one call to the next while the set only grows and bounds stay; with
-        more of them than there is room for, pair steps go alone.
-
-    Returns
-    -------
-    int
-        How many pair steps were taken.
     """
-    size = len(error)
-    if free.count[0] > 0:
-        gap = newton_steps(gram, rows, K, filled, error, beta, low, high, tolerance, free)
-        if gap <= tolerance:
-            return 0
+    low, beta, high = dual.low, dual.beta, dual.high
+    size = len(dual.error)
+    if dual.free.count[0] > 0 and newton_steps(dual, tolerance) <= tolerance:
+        return 0
     up = np.empty(size)
     down = np.empty(size)
     gain = np.zeros(size, np.float32)
@@ -192,9 +169,7 @@ def solve_dual(gram, rows, K, filled, error, beta, low, high, tolerance, free):
     tried = False
     batch = 16 + size // 4
     while True:
-        gap, steps = _pair_steps(
-            gram, rows, K, filled, error, beta, low, high, tolerance, batch, up, down, gain, bits
-        )
+        gap, steps = _pair_steps(dual, tolerance, batch, up, down, gain, bits)
         total += steps
         if total >= MOST_STEPS or (gap <= tolerance and tried):
             return total
@@ -202,17 +177,15 @@ def solve_dual(gram, rows, K, filled, error, beta, low, high, tolerance, free):
         count = 0
         for r in range(size):
             count += low[r] < beta[r] < high[r]
+        fits = 1 < count < len(dual.free.rows) - 8
         if gap <= tolerance:
             tried = True  # for the last digits
-            if 1 < count < len(free.rows) - 8:
-                gap = newton_steps(gram, rows, K, filled, error, beta, low, high, tolerance, free)
-            if gap <= tolerance:
+            if not fits or newton_steps(dual, tolerance) <= tolerance:
                 return total
             continue
         price = MULTIPLICATION * count * (0.7 * count * count + 4.0 * (count + size))
-        if spent >= share * price and 1 < count < len(free.rows) - 8:
-            gap = newton_steps(gram, rows, K, filled, error, beta, low, high, tolerance, free)
-            if gap <= tolerance:
+        if spent >= share * price and fits:
+            if newton_steps(dual, tolerance) <= tolerance:
                 return total
             spent = 0.0
             share = 1.0

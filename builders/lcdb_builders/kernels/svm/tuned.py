@@ -24,32 +24,32 @@ from lcdb_builders.kernels.core.holdout import (
 )
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.scores.cells import cell_of, clear
-from lcdb_builders.kernels.scores.one_vs_rest import (
-    draw_fresh,
-    fitted_classes,
-    score_own_sets,
-)
-from lcdb_builders.kernels.svm.anchors import (
-    anchor_for,
-    anchors_of,
+from lcdb_builders.kernels.scores.one_vs_rest import draw_fresh, fitted_classes, score_own_sets
+from lcdb_builders.kernels.svm.block import report
+from lcdb_builders.kernels.svm.free_vectors import snapped
+from lcdb_builders.kernels.svm.gram import add_kernel_rows
+from lcdb_builders.kernels.svm.machines import (
     decide,
     fit_draw,
     list_support,
     machines_of,
     missed,
+    nearest_start,
     reach_of,
     sets_of,
     settle_class,
+    warm_starts_of,
 )
-from lcdb_builders.kernels.svm.block import report
-from lcdb_builders.kernels.svm.free_vectors import snapped
-from lcdb_builders.kernels.svm.gram import add_kernel_rows
-from lcdb_builders.kernels.svm.working_set import leave_all
+from lcdb_builders.kernels.svm.working_set import MISSED, leave_all
 
 __all__ = ["svm_tuned"]
 
 #: Machines by value of C: `beta`, `f` (G, K, N), intercepts `centre` (G, K).
-Path = namedtuple("Path", ["beta", "f", "centre"])
+Path = namedtuple("Path", "beta f centre")
+#: What a block is tuned with: values of C, `grid`, and what violations go with them, `tolerances`
+#: and `limits`; `starts` of fits, `machines` and their set of `moving` rows; which rows are `held`
+#: out; the `cell` in hand, what is fitted of it to tune it, `part`, and its `path`.
+Tuner = namedtuple("Tuner", "grid tolerances limits starts machines moving held cell part path")
 
 
 @kernel(borrow=True)
@@ -66,49 +66,36 @@ def _scale(beta, f, rows, weight, old, new):
 
 
 @kernel(glue=True)
-def _climb(grid, tolerances, limits, anchors, machines, moving, held, weight, own, path):
-    """Fit every value of C to the rows that are not held out, and score it on those that are.
-
-    Parameters
-    ----------
-    grid, tolerances, limits
-        Values of C, and what violations go with them.
-    anchors, machines, moving
-        What fits start from, machines, and their set of moving rows.
-    held, weight
-        Which rows are held out, and (N,) how often each was drawn.
-    own
-        Workspace to score held-out rows.
-    path
-        Filled.
-    """
+def _climb(tuner):
+    """Fit every value of C to the rows that are not held out, and score it on those that are."""
+    grid, tolerances, limits, starts, machines, moving, held, cell, part, path = tuner
     rows = held.fit[: held.sizes[FIT_ROWS]]
     total = held.sizes[FIT_COPIES]
-    a = anchor_for(anchors, total)
-    own.lo[0] = held.lo
-    own.hi[0] = held.hi
+    a = nearest_start(starts, total)
+    part.lo[0] = held.lo
+    part.hi[0] = held.hi
     for g in range(len(grid)):
         C = grid[g]
         reach = reach_of(C, total)
         for row in rows:
-            machines.bound[row] = C * weight[row]
-        for c in range(len(own.fitted)):
-            if not own.fitted[c]:
+            machines.bound[row] = C * cell.weight[row]
+        for c in range(len(part.fitted)):
+            if not part.fitted[c]:
                 continue
             if g == 0:
-                fit_draw(machines, moving, c, anchors, a, tolerances[g], reach)
+                fit_draw(machines, moving, c, starts, a, tolerances[g], reach)
             else:
-                _scale(machines.beta[c], machines.f[c], rows, weight, grid[g - 1], C)
+                _scale(machines.beta[c], machines.f[c], rows, cell.weight, grid[g - 1], C)
                 leave_all(moving)
                 centre = 0.5 * (machines.top[c] + machines.bottom[c])
                 settle_class(machines, moving, c, tolerances[g], centre, reach)
             path.beta[g, c] = machines.beta[c]
             path.f[g, c] = machines.f[c]
-            machines.count[3] += missed(machines.top[c], machines.bottom[c], limits[g])
+            machines.count[MISSED] += missed(machines.top[c], machines.bottom[c], limits[g])
             path.centre[g, c] = 0.5 * (machines.top[c] + machines.bottom[c])
             for t in range(held.sizes[HELD_COPIES]):
-                own.F[c, t] = machines.f[c, held.held[t]] + path.centre[g, c]
-        score_own_sets(own, held.scores[g : g + 1])
+                part.F[c, t] = machines.f[c, held.held[t]] + path.centre[g, c]
+        score_own_sets(part, held.scores[g : g + 1])
 
 
 @kernel(borrow=True)
@@ -132,41 +119,27 @@ def _join(machines, c, centre, rows):
 
 
 @kernel(glue=True)
-def _refit(C, tolerance, g, n, anchors, machines, moving, held, own, cell, path):
-    """Fit all rows of a cell.
-
-    Parameters
-    ----------
-    C, tolerance, g
-        A value of the grid, the violation that is aimed at, and its place.
-    n
-        Rows of the cell, with copies.
-    anchors, machines, moving
-        What fits start from, machines, and their set of moving rows.
-    held, own
-        Which rows were held out, and which classes the path has.
-    cell
-        The cell.
-    path
-        Of `_climb`.
-    """
-    rows = cell.distinct[: cell.size[0]]
+def _refit(tuner, g, n):
+    """Fit all rows of a cell, n with copies, with a value of the grid."""
+    grid, tolerances, _, starts, machines, moving, held, cell, part, path = tuner
+    C, tolerance = grid[g], tolerances[g]
     reach = reach_of(C, n)
-    for row in rows:
+    for row in cell.distinct[: cell.size[0]]:
         machines.bound[row] = C * cell.weight[row]
     for c in range(len(cell.fitted)):
         if not cell.fitted[c]:
             continue
-        if not own.fitted[c]:
-            fit_draw(machines, moving, c, anchors, anchor_for(anchors, n), tolerance, reach)
+        if not part.fitted[c]:
+            fit_draw(machines, moving, c, starts, nearest_start(starts, n), tolerance, reach)
             continue
+        centre = path.centre[g, c]
         machines.beta[c] = path.beta[g, c]
         machines.f[c] = path.f[g, c]
-        machines.top[c] = path.centre[g, c]
-        machines.bottom[c] = path.centre[g, c]
-        _join(machines, c, path.centre[g, c], held.order[: held.sizes[HELD_ROWS]])
+        machines.top[c] = centre
+        machines.bottom[c] = centre
+        _join(machines, c, centre, held.order[: held.sizes[HELD_ROWS]])
         leave_all(moving)
-        settle_class(machines, moving, c, tolerance, path.centre[g, c], reach)
+        settle_class(machines, moving, c, tolerance, centre, reach)
 
 
 @kernel(glue=True)
@@ -204,56 +177,31 @@ def svm_tuned(task, columns, gram, tuning, tolerances, limits, held, held_column
     (4,) int64
         As of `svm_block`.
     """
-    cell = cell_of(task, columns, 0)
-    own = cell_of(task, held_columns, 0)
-    machines = machines_of(task, gram)
-    moving = sets_of(task, gram, 1)[0]
-    grid = tuning.grid
-    anchors = anchors_of(task, grid[0], tolerances[0], machines, moving)
-    shape = (len(grid), task.classes, len(task.y))
+    grid, classes = tuning.grid, task.classes
+    cell, part = cell_of(task, columns, 0), cell_of(task, held_columns, 0)
+    machines, moving = machines_of(task, gram), sets_of(task, gram, 1)[0]
+    starts = warm_starts_of(task, grid[0], tolerances[0], machines, moving)
+    shape = len(grid), classes, len(task.y)
     path = Path(np.zeros(shape), np.zeros(shape), np.zeros(shape[:2]))
+    tuner = Tuner(grid, tolerances, limits, starts, machines, moving, held, cell, part, path)
     for r in range(task.stop - task.first):
+        repetition = task.first + r
         for i in range(len(task.sizes)):
             n = task.sizes[i]
-            count = draw_fresh(task, n, task.first + r, cell)
-            flag = hold_out(
-                task, tuning, n, task.first + r, cell.distinct, count, cell.weight, held
-            )
+            count = draw_fresh(task, n, repetition, cell)
+            flag = hold_out(task, tuning, n, repetition, cell.distinct, count, cell.weight, held)
             _list_held(held)
-            for c in range(task.classes):
-                own.counts[c] = held.counts[c]
-            fitted_classes(own)
+            for c in range(classes):
+                part.counts[c] = held.counts[c]
+            fitted_classes(part)
             if flag != ONE_CLASS_FIT:
-                _climb(
-                    grid,
-                    tolerances,
-                    limits,
-                    anchors,
-                    machines,
-                    moving,
-                    held,
-                    cell.weight,
-                    own,
-                    path,
-                )
+                _climb(tuner)
             else:
-                own.fitted[:] = False
+                part.fitted[:] = False
             choose(tuning, flag, held, tuned.choices[i, r], tuned.flags[i, r])
             for g in range(len(grid)):
                 if is_chosen(held, g):
-                    _refit(
-                        grid[g],
-                        tolerances[g],
-                        g,
-                        n,
-                        anchors,
-                        machines,
-                        moving,
-                        held,
-                        own,
-                        cell,
-                        path,
-                    )
+                    _refit(tuner, g, n)
                     decide(machines, limits[g], columns, cell)
                     report(columns, cell, held.refit)
                     record(held, g, tuned.values[i, r])

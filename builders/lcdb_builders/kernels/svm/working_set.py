@@ -15,61 +15,53 @@ import numpy as np
 
 from lcdb_builders.kernels.core.elementary import from_order, to_order
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.svm.free_vectors import free_rows
+from lcdb_builders.kernels.svm.free_vectors import Dual, free_rows
 from lcdb_builders.kernels.svm.gram import add_kernel_rows
 from lcdb_builders.kernels.svm.smo import solve_dual
 
-__all__ = ["Near", "near", "settle"]
+__all__ = ["MISSED", "Machine", "Near", "leave_all", "near", "settle"]
 
 LOWEST = -0x7FFFFFFFFFFFFFFF
 HIGHEST = 0x7FFFFFFFFFFFFFFF
 NEVER = 1e300
 FREE_ROWS = 384
 MOST_ROUNDS = 1000
+# What machines count: rounds, pair steps, rows moved, and machines that missed their optimum.
+ROUNDS, PAIR_STEPS, MOVED, MISSED = range(4)
 
+#: The machine of a class: kernel of all rows, a `Gram`; `sign` (N,), the class as +1 or -1;
+#: `bound` (N,), C times weight, 0 outside the training set; signed coefficients `beta` (N,) with
+#: sum 0, and decision values without intercept that they give, `f` (N,); `count` (4,), of `ROUNDS`,
+#: `PAIR_STEPS` and so on.
+Machine = namedtuple("Machine", "gram sign bound beta f count")
 #: Rows near the margin: `rows` (S,), their place in it by row `slot` (N,) or -1, `size` (1,), their
 #: kernel `K` (S, S), those between their bounds `free`, and workspace.
-Near = namedtuple(
-    "Near",
-    [
-        "rows",
-        "slot",
-        "size",
-        "K",
-        "filled",
-        "error",
-        "beta",
-        "low",
-        "high",
-        "moved",
-        "by",
-        "free",
-    ],
-)
+Near = namedtuple("Near", "rows slot size K filled error beta low high moved by free")
 
 
 @kernel
 def near(rows, places, like):
     """Return an empty set of at most so many of N rows; `like` has the kernel's type."""
     return Near(
-        np.empty(places, np.int64),
-        np.full(rows, -1, np.int64),
-        np.zeros(2, np.int64),
-        np.empty((places, places + 8), like.dtype),
-        np.zeros(places, np.int64),
-        np.empty(places),
-        np.empty(places),
-        np.empty(places),
-        np.empty(places),
-        np.empty(places, np.int64),
-        np.empty(places),
-        free_rows(min(places, FREE_ROWS)),
+        rows=np.empty(places, np.int64),
+        slot=np.full(rows, -1, np.int64),
+        size=np.zeros(2, np.int64),
+        K=np.empty((places, places + 8), like.dtype),
+        filled=np.zeros(places, np.int64),
+        error=np.empty(places),
+        beta=np.empty(places),
+        low=np.empty(places),
+        high=np.empty(places),
+        moved=np.empty(places, np.int64),
+        by=np.empty(places),
+        free=free_rows(min(places, FREE_ROWS)),
     )
 
 
 @kernel(borrow=True)
-def disagreement(sign, bound, beta, f):
+def _disagreement(machine):
     """Return the largest error of rows that may rise and the smallest of rows that may fall."""
+    sign, bound, beta, f = machine.sign, machine.bound, machine.beta, machine.f
     top = LOWEST
     bottom = HIGHEST
     for r in range(len(f)):
@@ -83,7 +75,7 @@ def disagreement(sign, bound, beta, f):
     return from_order(top), from_order(bottom)
 
 
-@kernel
+@kernel(borrow=True)
 def leave_all(moving):
     """Empty the set."""
     for s in range(moving.size[0]):
@@ -94,22 +86,12 @@ def leave_all(moving):
 
 
 @kernel(borrow=True)
-def _enlist(sign, bound, beta, f, low_cut, high_cut, quota, moving):
+def _enlist(machine, low_cut, high_cut, quota, moving):
     """Add training rows that could rise from above `low_cut` or fall from below `high_cut`.
 
     At most `quota` of each kind are added. Returns whether these were all.
-
-    Parameters
-    ----------
-    sign, bound, beta, f
-        The machine: signs of rows, bounds, coefficients, decision values.
-    low_cut, high_cut
-        Of errors.
-    quota
-        Of each kind.
-    moving
-        The set that is added to.
     """
+    sign, bound, beta, f = machine.sign, machine.bound, machine.beta, machine.f
     size = moving.size[0]
     slot = moving.slot
     risers = 0
@@ -130,8 +112,8 @@ def _enlist(sign, bound, beta, f, low_cut, high_cut, quota, moving):
     return risers <= quota and fallers <= quota
 
 
-@kernel
-def _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, moving):
+@kernel(borrow=True)
+def _gather_rows(machine, top, bottom, tolerance, centre, reach, moving):
     """Enlist what violates optimality at the intercept `centre`, or by -reach nearly does.
 
     If there is no place for all of it the set starts anew and takes half as many of each kind;
@@ -140,8 +122,8 @@ def _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, mo
 
     Parameters
     ----------
-    sign, bound, beta, f
-        The machine: signs of rows, bounds, coefficients, decision values.
+    machine
+        The machine.
     top, bottom
         Its extreme errors.
     tolerance, centre, reach
@@ -149,51 +131,26 @@ def _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, mo
     moving
         The set that is added to.
     """
-    margin = reach
-    places = len(moving.rows)
-    start = moving.size[0]
-    if _enlist(
-        sign,
-        bound,
-        beta,
-        f,
-        min(centre - margin, top),
-        max(centre + margin, bottom),
-        (places - start) // 2,
-        moving,
-    ):
-        return start
-    while margin > tolerance:
+    places, start, margin = len(moving.rows), moving.size[0], reach
+    quota = (places - start) // 2
+    while True:
+        low_cut, high_cut = min(centre - margin, top), max(centre + margin, bottom)
+        if _enlist(machine, low_cut, high_cut, quota, moving):
+            return start
         leave_all(moving)
+        if not margin > tolerance:
+            break
+        start, quota = 0, places // 2
         margin *= 0.5
-        if _enlist(
-            sign,
-            bound,
-            beta,
-            f,
-            min(centre - margin, top),
-            max(centre + margin, bottom),
-            places // 2,
-            moving,
-        ):
-            return 0
-    leave_all(moving)
-    _enlist(sign, bound, beta, f, top, bottom, 1, moving)
-    _enlist(
-        sign,
-        bound,
-        beta,
-        f,
-        min(centre + 0.25 * tolerance, top),
-        max(centre - 0.25 * tolerance, bottom),
-        places // 2 - 1,
-        moving,
-    )
+    _enlist(machine, top, bottom, 1, moving)
+    low_cut = min(centre + 0.25 * tolerance, top)
+    high_cut = max(centre - 0.25 * tolerance, bottom)
+    _enlist(machine, low_cut, high_cut, places // 2 - 1, moving)
     return 0
 
 
 @kernel
-def solve_near(gram, sign, bound, beta, f, tolerance, centre, moving, count):
+def _solve_near(machine, tolerance, centre, moving):
     """Bring the rows in the set to their optimum; returns how many moved, and the intercept.
 
     With a small C all errors that matter are nearly 1 or nearly -1. They are taken from there:
@@ -201,17 +158,14 @@ def solve_near(gram, sign, bound, beta, f, tolerance, centre, moving, count):
 
     Parameters
     ----------
-    gram
-        Kernel of all rows.
-    sign, bound, beta, f
-        The machine: signs of rows, bounds, coefficients, decision values; the last two are changed.
+    machine
+        The machine, which is changed.
     tolerance, centre
         Violation that is aimed at, and about where the intercept is.
     moving
         The rows that move.
-    count
-        (4,) as of `svm_block`, added to.
     """
+    sign, bound, beta = machine.sign, machine.bound, machine.beta
     size = moving.size[0]
     base = 0.0 if abs(centre) < 0.5 else np.copysign(1.0, centre)
     for s in range(size):
@@ -220,19 +174,19 @@ def solve_near(gram, sign, bound, beta, f, tolerance, centre, moving, count):
         moving.high[s] = high
         moving.low[s] = high - bound[r]
         moving.beta[s] = beta[r]
-        moving.error[s] = (sign[r] - base) - f[r]
-    steps = solve_dual(
-        gram,
-        moving.rows[:size],
-        moving.K,
-        moving.filled,
-        moving.error[:size],
-        moving.beta[:size],
-        moving.low[:size],
-        moving.high[:size],
-        tolerance,
-        moving.free,
+        moving.error[s] = (sign[r] - base) - machine.f[r]
+    dual = Dual(
+        gram=machine.gram,
+        rows=moving.rows[:size],
+        K=moving.K,
+        filled=moving.filled,
+        error=moving.error[:size],
+        beta=moving.beta[:size],
+        low=moving.low[:size],
+        high=moving.high[:size],
+        free=moving.free,
     )
+    steps = solve_dual(dual, tolerance)
     moved = 0
     top = -NEVER
     bottom = NEVER
@@ -248,34 +202,27 @@ def solve_near(gram, sign, bound, beta, f, tolerance, centre, moving, count):
             top = max(top, moving.error[s])
         if moving.beta[s] > moving.low[s]:
             bottom = min(bottom, moving.error[s])
-    add_kernel_rows(gram, moving.moved, moving.by, moved, f)
-    count[0] += 1
-    count[1] += steps
-    count[2] += moved
+    add_kernel_rows(machine.gram, moving.moved, moving.by, moved, machine.f)
+    machine.count[ROUNDS] += 1
+    machine.count[PAIR_STEPS] += steps
+    machine.count[MOVED] += moved
     return moved, base + 0.5 * (top + bottom)
 
 
-@kernel
-def settle(gram, sign, bound, beta, f, tolerance, centre, reach, moving, count):
+@kernel(borrow=True)
+def settle(machine, tolerance, centre, reach, moving):
     """Bring a machine to its optimum.
 
     Parameters
     ----------
-    gram
-        Kernel of all rows.
-    sign, bound
-        (N,) class as +1 or -1, and C times weight; 0 outside the training set.
-    beta, f
-        (N,) signed coefficients with sum 0, and the decision values without intercept that they
-        give; updated.
+    machine
+        The machine, which is changed.
     tolerance
         Largest violation of optimality.
     centre, reach
         About where the intercept is, and how far from it errors are of rows that may well move.
     moving
         The set of rows that move; may hold rows already.
-    count
-        (3,) rounds, pair steps and rows moved are counted here.
 
     Returns
     -------
@@ -283,16 +230,14 @@ def settle(gram, sign, bound, beta, f, tolerance, centre, reach, moving, count):
         Largest error of a row that may rise, smallest of one that may fall. The intercept is
         between them.
     """
-    top, bottom = disagreement(sign, bound, beta, f)
+    top, bottom = _disagreement(machine)
     for _ in range(MOST_ROUNDS):
         if top - bottom <= tolerance:
             break
-        start = _gather_rows(sign, bound, beta, f, top, bottom, tolerance, centre, reach, moving)
+        start = _gather_rows(machine, top, bottom, tolerance, centre, reach, moving)
         grown = moving.size[0] > start
-        moved, centre = solve_near(
-            gram, sign, bound, beta, f, 0.5 * tolerance, centre, moving, count
-        )
-        top, bottom = disagreement(sign, bound, beta, f)
+        moved, centre = _solve_near(machine, 0.5 * tolerance, centre, moving)
+        top, bottom = _disagreement(machine)
         if moved == 0 and not grown:
             break  # what is left is rounding
         reach = -0.25 * tolerance

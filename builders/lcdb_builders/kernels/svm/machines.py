@@ -1,7 +1,7 @@
 """Machines of GSVC: what is kept of a class, and how one is fitted to a fresh draw.
 
 Each class has a machine that keeps the decision values of all rows of the dataset: test rows need
-nothing extra. Fresh draws start from an *anchor*: the machine of the whole pool at the weight that
+nothing extra. Fresh draws have a *warm start*: the machine of the whole pool at the weight that
 rows have on average in draws of about that size. It depends on the pool alone.
 """
 
@@ -14,44 +14,41 @@ import numpy as np
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.svm.free_vectors import snapped
 from lcdb_builders.kernels.svm.gram import add_kernel_rows
-from lcdb_builders.kernels.svm.working_set import leave_all, near, settle
+from lcdb_builders.kernels.svm.working_set import MISSED, Machine, leave_all, near, settle
 
 __all__ = [
-    "Anchors",
     "Machines",
-    "anchor_for",
-    "anchors_of",
+    "WarmStarts",
     "decide",
     "fit_draw",
     "list_support",
     "machines_of",
     "missed",
+    "nearest_start",
     "reach_of",
     "sets_of",
     "settle_class",
+    "warm_starts_of",
 ]
 
 # Errors so close to the intercept are of rows that may well move, where C is not small.
 REACH = 0.03
 # Numbers in the kernels of all sets of moving rows together, and rows in one at most.
 NEAR_NUMBERS, NEAR_ROWS = 1 << 25, 1024
-# Neighbouring anchors' sizes have this ratio, about.
-ANCHOR_RATIO = 2.0**0.5
+# Sizes of neighbouring warm starts have this ratio, about.
+RATIO = 2.0**0.5
 
 #: The machines of all classes: `gram`, a `Gram`; `sign` (K, N), coefficients `beta` and decision
 #: values without intercept `f` (K, N), `bound` (N,) of coefficients, errors' extremes `top`,
 #: `bottom` (K,) as `settle` has them, `known` (K,) rows that they cover, `fresh` (K,) rows in the
 #: set of moving rows when it was gathered; `support`, `by` (N,) workspace; `count` (4,) see
 #: `svm_block`.
-Machines = namedtuple(
-    "Machines",
-    "gram sign beta f bound top bottom known fresh support by count",
-)
+Machines = namedtuple("Machines", "gram sign beta f bound top bottom known fresh support by count")
 
 #: Machines of the pool: rows per draw `sizes` (A,), `share` (A, K, N) of its bound that each
 #: coefficient has, `centre` (A, K) intercepts, `order` (A, K, pool) rows by their distance from the
 #: margin.
-Anchors = namedtuple("Anchors", ["sizes", "share", "centre", "order"])
+WarmStarts = namedtuple("WarmStarts", "sizes share centre order")
 
 
 @kernel(glue=True)
@@ -71,22 +68,22 @@ def machines_of(task, gram):
         for r in range(rows):
             sign[c, r] = 1.0 if task.y[r] == c else -1.0
     return Machines(
-        gram,
-        sign,
-        np.zeros((classes, rows)),
-        np.zeros((classes, rows)),
-        np.zeros(rows),
-        np.empty(classes),
-        np.empty(classes),
-        np.zeros(classes, np.int64),
-        np.zeros(classes, np.int64),
-        np.empty(rows, np.int64),
-        np.empty(rows),
-        np.zeros(4, np.int64),
+        gram=gram,
+        sign=sign,
+        beta=np.zeros((classes, rows)),
+        f=np.zeros((classes, rows)),
+        bound=np.zeros(rows),
+        top=np.empty(classes),
+        bottom=np.empty(classes),
+        known=np.zeros(classes, np.int64),
+        fresh=np.zeros(classes, np.int64),
+        support=np.empty(rows, np.int64),
+        by=np.empty(rows),
+        count=np.zeros(4, np.int64),
     )
 
 
-@kernel(glue=True)
+@kernel(borrow=True)
 def settle_class(machines, moving, c, tolerance, centre, reach):
     """Bring the machine of a class to its optimum.
 
@@ -101,18 +98,9 @@ def settle_class(machines, moving, c, tolerance, centre, reach):
     reach
         How far from that errors are of rows that may well move.
     """
-    machines.top[c], machines.bottom[c] = settle(
-        machines.gram,
-        machines.sign[c],
-        machines.bound,
-        machines.beta[c],
-        machines.f[c],
-        tolerance,
-        centre,
-        reach,
-        moving,
-        machines.count,
-    )
+    m = machines
+    machine = Machine(m.gram, m.sign[c], m.bound, m.beta[c], m.f[c], m.count)
+    m.top[c], m.bottom[c] = settle(machine, tolerance, centre, reach, moving)
 
 
 @kernel(inline=True)
@@ -125,10 +113,10 @@ def reach_of(C, n):
 
 
 @kernel(borrow=True)
-def anchor_for(anchors, n):
-    """Return the place of the anchor whose size is nearest to n."""
+def nearest_start(starts, n):
+    """Return the place of the warm start whose size is nearest to n."""
     a = 0
-    while a + 1 < len(anchors.sizes) and n * n > anchors.sizes[a] * anchors.sizes[a + 1]:
+    while a + 1 < len(starts.sizes) and n * n > starts.sizes[a] * starts.sizes[a + 1]:
         a += 1
     return a
 
@@ -145,7 +133,7 @@ def decide(machines, limit, columns, cell):
     rows = columns.rows
     for c in range(len(cell.fitted)):
         if cell.fitted[c]:
-            machines.count[3] += missed(machines.top[c], machines.bottom[c], limit)
+            machines.count[MISSED] += missed(machines.top[c], machines.bottom[c], limit)
             intercept = 0.5 * (machines.top[c] + machines.bottom[c])
             f = machines.f[c]
             F = cell.F[c]
@@ -154,15 +142,23 @@ def decide(machines, limit, columns, cell):
 
 
 @kernel
-def anchors_of(task, C, tolerance, machines, moving):
-    """Fit the whole pool with bounds as they are on average in draws of up to the largest size."""
-    pool = task.pool
+def warm_starts_of(task, C, tolerance, machines, moving):
+    """Fit the whole pool with bounds as they are on average in draws of up to the largest size.
+
+    Parameters
+    ----------
+    task
+        The block.
+    C, tolerance
+        Price of a row's hinge loss, and the violation of optimality that is aimed at.
+    machines, moving
+        Workspace, left as they were; a set of moving rows.
+    """
+    pool, classes, rows = task.pool, task.classes, len(task.y)
     m = len(pool)
-    classes = task.classes
-    rows = len(task.y)
     last = task.sizes[len(task.sizes) - 1]
     count = 1
-    while count < 64 and ANCHOR_RATIO ** (count - 0.5) < last:
+    while count < 64 and RATIO ** (count - 0.5) < last:
         count += 1
     sizes = np.empty(count)
     share = np.zeros((count, classes, rows))
@@ -181,7 +177,7 @@ def anchors_of(task, C, tolerance, machines, moving):
         middle = 0.0
         bound = 1.0
         for a in range(count):
-            size = min(ANCHOR_RATIO**a, m)
+            size = min(RATIO**a, m)
             scale = C * size / m / bound
             bound = C * size / m
             sizes[a] = size
@@ -191,19 +187,8 @@ def anchors_of(task, C, tolerance, machines, moving):
             for row in range(rows):
                 f[row] *= scale
             leave_all(moving)
-            top, bottom = settle(
-                machines.gram,
-                machines.sign[c],
-                machines.bound,
-                beta,
-                f,
-                tolerance,
-                middle,
-                reach_of(C, size),
-                moving,
-                machines.count,
-            )
-            middle = 0.5 * (top + bottom)
+            settle_class(machines, moving, c, tolerance, middle, reach_of(C, size))
+            middle = 0.5 * (machines.top[c] + machines.bottom[c])
             centre[a, c] = middle
             for row in pool:
                 share[a, c, row] = beta[row] / bound
@@ -211,11 +196,11 @@ def anchors_of(task, C, tolerance, machines, moving):
             order[a, c] = pool[np.argsort(distance)]
     leave_all(moving)
     machines.bound[:] = 0.0
-    return Anchors(sizes, share, centre, order)
+    return WarmStarts(sizes, share, centre, order)
 
 
 @kernel(borrow=True)
-def start_at(share, order, sign, bound, beta):
+def _start_at(share, order, sign, bound, beta):
     """Fill coefficients with their shares of the bounds, and move the first until they sum to 0."""
     total = 0.0
     for row in order:
@@ -245,23 +230,23 @@ def list_support(beta, rows, support, by):
 
 
 @kernel(glue=True)
-def fit_draw(machines, moving, c, anchors, a, tolerance, reach):
-    """Fit the machine of a class, from anchor a, to the rows that have a bound."""
+def fit_draw(machines, moving, c, starts, a, tolerance, reach):
+    """Fit the machine of a class, from warm start a, to the rows that have a bound."""
     beta, f = machines.beta[c], machines.f[c]
-    share, sign = anchors.share[a, c], machines.sign[c]
-    start_at(share, anchors.order[a, c], sign, machines.bound, beta)
+    share, sign = starts.share[a, c], machines.sign[c]
+    _start_at(share, starts.order[a, c], sign, machines.bound, beta)
     count = list_support(beta, range(len(beta)), machines.support, machines.by)
     f[:] = 0.0
     add_kernel_rows(machines.gram, machines.support, machines.by, count, f)
     leave_all(moving)
-    centre = _middle(share, sign, machines.bound, f, anchors.centre[a, c])
+    centre = _middle(share, sign, machines.bound, f, starts.centre[a, c])
     settle_class(machines, moving, c, tolerance, centre, reach)
     machines.fresh[c] = moving.size[0]
 
 
 @kernel(borrow=True)
 def _middle(share, sign, bound, f, otherwise):
-    """Return the mean error of rows that are free in the anchor."""
+    """Return the mean error of rows that are free in the warm start."""
     total = 0.0
     count = 0
     for row in range(len(f)):
