@@ -16,7 +16,7 @@ help:
 	@echo "make lint       formatting, lint and types alone"
 	@echo "make docs       the pages of docs/ and an API reference as a site in build/docs"
 	@echo "make pictures   docs/pictures, from the database that ships"
-	@echo "make findings   docs/findings.md and its figures, from the reference database that ships"
+	@echo "make findings   docs/findings.md and its figures, and docs/trials.md, from what ships"
 	@echo "make explorer-pictures   those of the explorer, with the Chromium of this machine"
 	@echo "make clean      remove the virtual environment and caches (never a database)"
 
@@ -65,6 +65,7 @@ pictures: $(VENV)/.demo
 
 findings: $(VENV)/.demo
 	PYTHONPATH=docs $(BIN)/python -m findings
+	$(BIN)/python docs/trials.py
 
 explorer-pictures: $(VENV)/.dev
 	$(BIN)/python tests/explorer_pictures.py docs/pictures/explorer

@@ -111,6 +111,9 @@ def _reruns(cube: xr.Dataset) -> list[Axes]:
     caption(middle, "run again: mean ± sd of an episode")
     lifetime_returns(samples, ax=right)
     caption(right, "run again: mean return of a lifetime")
+    limits = [*left.get_ylim(), *right.get_ylim()]
+    for ax in (left, right):  # of the same quantity
+        ax.set_ylim(min(limits), max(limits))
     return [left, middle, right]
 
 

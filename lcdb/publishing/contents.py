@@ -32,6 +32,7 @@ _PATTERNS = (
     "manifest/*.json",
     "summaries/*.nc",
     "summaries/*.json",
+    "lifetimes/*.nc",
 )
 _FORMATS = {".nc": "application/x-netcdf", ".json": "application/json"}
 

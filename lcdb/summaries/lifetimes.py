@@ -102,7 +102,7 @@ def describe_lifetimes(cube: xr.Dataset, sha256: str) -> xr.Dataset:
     xarray.Dataset
         ``mean_of_first`` by algorithm, length and trial; hyper-parameters by algorithm and trial;
         mean, standard deviation and quantiles over trials by window of episodes. All floats are
-        float32.
+        float32; a standard deviation of actions that float32 cannot hold is infinite.
     """
     episodes = cube.sizes["episode"]
     lengths = np.array([n for n in LENGTHS if n < episodes] + [episodes], np.int32)
@@ -130,7 +130,9 @@ def describe_lifetimes(cube: xr.Dataset, sha256: str) -> xr.Dataset:
         if name in cube and cube[name].dims == ("algorithm", "trial"):
             values = np.broadcast_to(cube[name].values, shape)
             dtype = np.dtype("float32") if values.dtype.kind == "f" else values.dtype
-            found[name] = (("algorithm", "trial"), values.astype(dtype), variable.attributes)
+            with np.errstate(over="ignore"):  # of a lifetime that froze
+                values = values.astype(dtype)
+            found[name] = (("algorithm", "trial"), values, variable.attributes)
     found["window_mean"] = _array(where, bands[0], "mean over trials of the return of an episode")
     found["window_sd"] = _array(where, bands[1], "its standard deviation over trials")
     found["window_quantile"] = _array(("q", *where), bands[2:], "its quantiles over trials")

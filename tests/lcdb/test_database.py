@@ -100,7 +100,7 @@ def test_names_are_completed(db):
     assert names == ["iris", "kc2", "my table", 61, 1063, "mine"]
     assert all(name in db for name in names)
     with shipped_experiments() as experiments:
-        assert experiments._ipython_key_completions_() == ["dse"]
+        assert experiments._ipython_key_completions_() == ["dse", "pendulum"]
 
 
 def test_the_package_shows_what_is_for_users():

@@ -101,6 +101,7 @@ def test_figures_show_every_sample(folder, tmp_path, capsys):
         left, middle, right = lcdb.plot.draw_experiment(db, "3")
         trials, *selected = left.lines
         assert trials.get_label() == "ppo" and len(middle.lines) == len(right.lines) == 2
+        assert left.get_ylim() == right.get_ylim()
         means = db["pendulum"]["mean_return"].sel(algorithm="ppo").values
         for dot, (share, trial) in zip(selected, ((0.01, 2), (0.99, 5)), strict=True):
             assert dot.get_xdata().tolist() == [share]

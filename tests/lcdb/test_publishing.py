@@ -320,10 +320,12 @@ def test_experiments_alone_are_published(tmp_path):
     with shipped.experiments() as db:
         made = publish(db.path, "s3://bucket/db", tmp_path)
     assert made.defaults["title"] == (
-        "'Learning curves as distributions: dse' (from the cubes' datasets)"
+        "'Learning curves as distributions: dse, pendulum' (from the cubes' datasets)"
     )
     assert "- dse: 5 learners" in (tmp_path / "README.md").read_text("utf-8")
-    assert "recordSet" not in read(tmp_path, "croissant.json")
+    croissant = read(tmp_path, "croissant.json")
+    assert "recordSet" not in croissant
+    assert "lifetimes/pendulum.nc" in {one["@id"] for one in croissant["distribution"]}
     assert "url" not in yaml.safe_load((tmp_path / "CITATION.cff").read_text("utf-8"))
 
 
