@@ -8,11 +8,19 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["bump_error", "right_share", "rise_error"]
+__all__ = ["bump_error", "clear", "right_share", "rise_error"]
 
 #: A variance of a difference below this share of its parts, or of the squared mean, is rounding.
 _ROUNDING = 1e-12
 _ROUNDING_OF_MEANS = 2.0**-84
+#: A difference of means below this share of the mean is rounding.
+_ROUNDING_OF_DIFFERENCES = 2.0**-42
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def clear(difference, mean):
+    """Return a difference of means; 0 where it is rounding."""
+    return difference if abs(difference) > _ROUNDING_OF_DIFFERENCES * abs(mean) else 0.0
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

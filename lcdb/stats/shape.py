@@ -15,7 +15,7 @@ from numba import njit
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from lcdb.stats.contrasts import bump_error, right_share, rise_error
+from lcdb.stats.contrasts import bump_error, clear, right_share, rise_error
 from lcdb.stats.max_t import largest_in_resamples
 
 __all__ = ["Pair", "Shape", "Triple", "shape_of", "thinned"]
@@ -61,7 +61,7 @@ def _t(difference, error):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _rise(mean, c, i, j):
-    return _t(mean[j] - mean[i], rise_error(mean, c, i, j))
+    return _t(clear(mean[j] - mean[i], mean[j]), rise_error(mean, c, i, j))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -81,7 +81,7 @@ def _largest_rise(mean, c, last_only):
 def _bump(mean, c, n, h, i, j):
     """Return by how much the middle mean is above the chord, and its t."""
     right = right_share(n, h, i, j)
-    above = mean[i] - (1.0 - right) * mean[h] - right * mean[j]
+    above = clear(mean[i] - (1.0 - right) * mean[h] - right * mean[j], mean[i])
     return above, _t(above, bump_error(mean, c, h, i, j, right))
 
 

@@ -125,6 +125,14 @@ def test_a_curve_without_spread_misbehaves_nowhere():
     assert stats.shape_of(flat[:, :1], np.array([1, 2, 3])) is None
 
 
+def test_a_difference_that_rounding_makes_is_no_rise():
+    one = np.array([0.1, 0.2, 0.3, 0.2, 0.1] * 4)
+    losses = np.stack([one, one * (1 + 2.0**-50) + np.tile([0.125, -0.125], 10)])
+    assert losses[1].mean() > losses[0].mean()
+    found = stats.shape_of(losses, np.array([1, 2]))
+    assert (found.rise.early, found.rise.p, found.dip.p) == (-1, 1.0, 1.0)
+
+
 def test_gaps_are_left_out():
     rng = np.random.default_rng(7)
     losses = rng.standard_normal((5, 30))

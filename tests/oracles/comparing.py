@@ -56,10 +56,10 @@ def harrell_davis(values, q):
 
 
 def t_of(values):
-    """One-sided t of a mean; None where it has the wrong sign or no spread."""
+    """One-sided t of a mean; None where it has the wrong sign or no spread beyond rounding."""
     mean, variance = mean_and_variance(values)
     spread = max(values) - min(values)
-    return None if mean <= 0 or spread < 1e-12 else mean / math.sqrt(variance / len(values))
+    return None if mean < 1e-12 or spread < 1e-12 else mean / math.sqrt(variance / len(values))
 
 
 def p_of(values, tests):
