@@ -20,7 +20,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="1a, 2a, 2b, 2c, 2d, 3a, 3b, D5 of Turan, Loog and Tax 2026; map (non-Gaussian share "
         "by learner and dataset), repetitions (against R), views (honest, duplicate seeds, pool), "
         "ranks (moves by the 5 %% quantile), icdf (with bands), profile; curves (a panel for each "
-        "learner), means, shape, aggregate (over datasets); of two learners differences, crossing, "
+        "learner), means, shape, early (choosing by early sizes), aggregate (over datasets); of "
+        "two learners differences, crossing, "
         "power",
     )  # fmt: skip
     parser.add_argument(
