@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from counts import counts
@@ -51,6 +53,19 @@ def test_classes_of_equal_rows_have_no_variance():
     assert NMC().fit(X, y).means_.tolist() == [[0.1, 0.7], [0.3, 0.9]]
     white = QDC().fit(X, y).whitening_
     assert all((each == np.eye(2)).all() for each in white)
+
+
+@pytest.mark.parametrize("model", [NMC(), LDC(), QDC()], ids=str)
+@pytest.mark.parametrize("row", [[0.0, 3.0, 1.0], [0.0, 0.0, 0.0], [1e-200, 0.0, 0.0], [1e5] * 3])
+def test_training_rows_that_are_all_equal_say_nothing_of_others(model, row):
+    """Variances are 1 then; the row of two classes is tied, and so are all others."""
+    X, scale = np.array([row, row]), max(row) or 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scores = model.fit(X, [0, 1]).log_scores(X[0] + scale * np.eye(3))
+    assert np.isfinite(scores).all() and (scores[:, 0] == scores[:, 1]).all()
+    if isinstance(model, NMC):
+        np.testing.assert_allclose(scores, -0.5 * scale**2, rtol=1e-12)
 
 
 def test_shrinkage_equals_nearest_shrunken_centroids():

@@ -70,14 +70,16 @@ def frame_of(X: np.ndarray) -> Frame | None:
     """
     origin = _origin(X)
     centred = Frame(origin, 0).place(X)
-    exponent = exponent_of(centred if np.isfinite(centred).all() else X)
+    # Rows that are all equal say nothing of how far others are from them, but what they are does.
+    says = np.isfinite(centred).all() and centred.any()
+    exponent = exponent_of(centred if says else X)
     return None if exponent is None else Frame(origin, exponent)
 
 
 def exponent_of(X: np.ndarray) -> int | None:
     """Return the exponent of the frame of rows that need no origin, or None.
 
-    0 unless squares of their differences overflow or underflow.
+    0 unless squares of their differences overflow or underflow, and where all values are 0.
 
     Examples
     --------
@@ -85,10 +87,12 @@ def exponent_of(X: np.ndarray) -> int | None:
     (0, -634)
     """
     largest = float(np.abs(X).max())
+    if largest == 0:
+        return 0
     with np.errstate(over="ignore"):
         apart = np.diff(np.sort(X, axis=0), axis=0)
     smallest = float(np.min(apart, where=apart > 0, initial=np.inf))
-    top = int(np.frexp(largest)[1]) if largest > 0 else -1074
+    top = int(np.frexp(largest)[1])
     bottom = int(np.frexp(smallest)[1]) - 1 if smallest < np.inf else top
     if top - LARGEST > bottom - SMALLEST:
         return None
