@@ -6,6 +6,8 @@ DEMO ?= demo
 WORKERS ?= 4
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+# Of 8,000 modules a fifth is ever imported: Python compiles those when it first does.
+PIP := $(BIN)/python -m pip install --quiet --no-compile
 
 .PHONY: help demo test test-full lint docs pictures explorer-pictures findings clean
 
@@ -25,18 +27,18 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "lcdb needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(PIP) --upgrade pip
 
 $(VENV)/.demo: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[build,plot]'
+	$(PIP) --editable '.[build,plot]'
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(PIP) --editable '.[docs]'
 	@touch $@
 
 demo: $(VENV)/.demo

@@ -75,7 +75,6 @@ def site(tmp_path):
         "FAKE_QUEUE": str(tmp_path / "queue"),
         "PLAN": str(tmp_path / "plan.toml"),
         "DB": str(tmp_path / "database"),
-        "LCDB_CACHE": str(tmp_path / "cache"),
         "HOST": "127.0.0.1",
         "PORT": str(port),
     }
@@ -114,6 +113,8 @@ def shell(text, site):
 
 def test_fetch_then_a_job_array(site, undisturbed):
     folder, environment = site
+    # The login node fetches for all, and three tasks at once compile where nothing is compiled.
+    environment["LCDB_CACHE"] = str(folder / "cache")
     code, out, err = shell(block("First, on the login node"), site)
     assert code == 0, err
     assert "150 rows" in out and "core-hours" in out

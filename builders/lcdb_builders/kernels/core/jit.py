@@ -19,7 +19,8 @@ deep tree of calls takes many times as long to compile as a flat one. The caller
 ``borrow=True``, with any: references to arrays are not counted. For functions that are called often
 with many arrays, and make none.
 
-Machine code is kept on disk by the module `store`, which knows when it may be used again.
+What kernels alone call gets no machine code of its own, see the module `dispatcher`. Machine code
+is kept on disk by the module `store`, which knows when it may be used again.
 
 With ``NUMBA_DISABLE_JIT=1`` kernels stay plain Python, to be stepped through.
 """
@@ -29,8 +30,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba import config, njit
+from numba import config
 
+from lcdb_builders.kernels.core.dispatcher import KernelDispatcher
 from lcdb_builders.kernels.core.sources import kernel_sources
 from lcdb_builders.kernels.core.store import KernelCache
 
@@ -54,7 +56,7 @@ def _compiled(
         "inline": "always" if glue else "never",
         "no_cfunc_wrapper": True,
     }
-    dispatcher = njit(**options)(function)
+    dispatcher = KernelDispatcher(function, options)
     if kernel_sources().cover(function.__code__.co_filename):  # no digest is of others
         dispatcher._cache = KernelCache(function)
     return dispatcher

@@ -1,6 +1,7 @@
 """Machine code on disk: found again by what it was made of, checked before it runs.
 
-One file per function and types of arguments, below ``kernels-…`` in the cache: the folder that
+One file per function and types of arguments (``.part`` for what kernels alone call, see
+`dispatcher`), below ``kernels-…`` in the cache: the folder that
 ``LCDB_CACHE`` names, or the user's own. A file's name is a digest of all that its code depends on:
 the definition of the function and of all that it reaches (see `sources`), the types, Python, NumPy,
 Numba, LLVM and the processor. So clones, reinstallations and versions share one cache, an edit
@@ -37,6 +38,7 @@ from numba.core import compiler
 from numba.core.caching import NullCache
 from numba.core.serialize import dumps
 
+from lcdb_builders.kernels.core.dispatcher import PartEntry, is_nested, read_part, write_part
 from lcdb_builders.kernels.core.sources import digest_of, kernel_sources
 
 __all__ = ["CacheRefusedError", "KernelCache", "cache_folder", "cache_folders", "user_cache"]
@@ -243,24 +245,33 @@ class KernelCache(NullCache):
         """Return the code for types of arguments, or None if there is none that is whole."""
         target_context.refresh()
         key = self._key(sig, target_context.codegen())
-        for folder in cache_folders() if key else ():
-            payload = read(folder, self._name(key), key)
-            if payload is not None:
-                # Only what the owner of the folder wrote, as the seal and the checks above say.
-                content = pickle.loads(payload)
-                return compiler.CompileResult._rebuild(target_context, *content)
+        # What another kernel wants may be a part; what Python calls is a whole.
+        for name in (f"{key} part", key) if is_nested() else (key,):
+            for folder in cache_folders() if key else ():
+                payload = read(folder, self._name(name), name)
+                if payload is not None:
+                    # Only what the owner of the folder wrote, as the seal and the checks say.
+                    content = pickle.loads(payload)
+                    if name != key:
+                        return read_part(target_context, content)
+                    return compiler.CompileResult._rebuild(target_context, *content)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code."""
         key = self._key(sig, data.codegen)
         folder = cache_folder() if key else None
-        if folder is not None and not data.library.has_dynamic_globals and not data.lifted:
+        if folder is None or data.library.has_dynamic_globals or data.lifted:
+            return
+        if isinstance(data.entry_point, PartEntry):
+            name = f"{key} part"
+            write(folder, self._name(name), name, dumps(write_part(data)))
+        else:
             write(folder, self._name(key), key, dumps(data._reduce()))
 
     def _name(self, key: str) -> str:
         name = self._function.__qualname__.replace("<", "").replace(">", "")
-        return f"{name}-{key[:24]}.kernel"
+        return f"{name}-{key[:24]}.{'part' if key.endswith(' part') else 'kernel'}"
 
     def _key(self, sig: Any, codegen: Any) -> str:
         """Return a digest of all that the code depends on; empty if something has no name."""
