@@ -17,7 +17,7 @@ from typing import Any
 import llvmlite.binding
 from numba.core import sigutils, types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompileResult
+from numba.core.compiler import Compiler, CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler
 from numba.core.registry import CPUDispatcher
@@ -70,12 +70,8 @@ class KernelDispatcher(CPUDispatcher):
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         super().__init__(function, targetoptions={**options, "nopython": True})
-        self._compiler = _Compiler(
-            function,
-            self.targetdescr,
-            self.targetoptions,
-            self.locals,
-            self._compiler.pipeline_class,
+        self._compiler: Any = _Compiler(
+            function, self.targetdescr, self.targetoptions, self.locals, Compiler
         )
 
     @classmethod
