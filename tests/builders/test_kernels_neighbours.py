@@ -18,7 +18,13 @@ from lcdb_builders.kernels.core.sets import (
 )
 from lcdb_builders.kernels.neighbours import block as neighbours
 from lcdb_builders.kernels.neighbours.block import nearest_block, table_of
-from lcdb_builders.kernels.neighbours.vote_histogram import forget, score_tally, tally_of, tally_row
+from lcdb_builders.kernels.neighbours.vote_histogram import (
+    Polled,
+    forget,
+    score_tally,
+    tally_of,
+    tally_row,
+)
 from lcdb_builders.kernels.neighbours.votes import votes_block
 from lcdb_builders.kernels.scores.metrics import room, score_probabilities
 from lcdb_builders.learners import neighbours as learner_module
@@ -47,7 +53,7 @@ def test_tallies_score_as_probabilities_do(classes, seed):
     for s, k in enumerate(most):
         p = np.array([(voters[:, :k] == c).sum(axis=1) / k for c in range(classes)])
         found, right = np.empty(5), np.empty(5)
-        score_tally(tally, s, k, sizes, found)
+        score_tally(tally, s, k, Polled(np.arange(rows), hi - sizes, hi), found)
         score_probabilities(p, np.ones(classes, bool), hi - sizes, hi, room(classes, rows), right)
         np.testing.assert_array_equal(found[[0, 1, 4]], right[[0, 1, 4]])
         np.testing.assert_allclose(found[2:4], right[2:4], rtol=1e-13, atol=1e-15)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import struct
 
-from llvmlite import ir
+import numpy as np
 from numba import config, types
 from numba.extending import intrinsic
 
@@ -41,19 +41,13 @@ else:
 
         return types.float64(types.float64, types.float64, types.float64), codegen
 
-    @intrinsic
-    def _float_of(typingctx, bits):
-        def codegen(context, builder, signature, args):
-            return builder.bitcast(args[0], ir.DoubleType())
+    @kernel(inline=True)
+    def _float_of(bits):
+        return np.int64(bits).view(np.float64)
 
-        return types.float64(types.int64), codegen
-
-    @intrinsic
-    def _bits_of(typingctx, x):
-        def codegen(context, builder, signature, args):
-            return builder.bitcast(args[0], ir.IntType(64))
-
-        return types.int64(types.float64), codegen
+    @kernel(inline=True)
+    def _bits_of(x):
+        return np.float64(x).view(np.int64)
 
 
 LOG2_E = 1.0 / math.log(2.0)

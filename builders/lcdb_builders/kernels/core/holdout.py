@@ -70,13 +70,13 @@ EQUAL = 1e-12
 #: How a block is tuned: `key0`, `key1` of the stream that holds out rows; `grid` (G,) float64
 #: values; `place`, the index that wins ties if it is among the best, else the nearest to it, of two
 #: the smaller ("first" is place 0).
-Tuning = namedtuple("Tuning", ["key0", "key1", "grid", "place"])
+Tuning = namedtuple("Tuning", "key0 key1 grid place")
 
 #: What a tuned block fills: `values` (sizes, repetitions, sets, WIDTH), the numbers of `CELL`, each
 #: metric by its own choice; `choices`, `flags` (sizes, repetitions, METRICS) int8, shared by the
 #: sets. Where `values` are longer, what is said of rows is kept behind the numbers
 #: (`lcdb_builders.kernels.scores.kept`), by the choice of metric `kept`.
-Tuned = namedtuple("Tuned", ["values", "choices", "flags", "kept"], defaults=[ACCURACY])
+Tuned = namedtuple("Tuned", "values choices flags kept", defaults=[ACCURACY])
 
 #: One cell being tuned. `fit` (pool,) distinct rows to fit, in the order of first draws; `held`
 #: (pool,) rows to validate on, each as often as it was drawn, grouped by class: those of class c
@@ -84,10 +84,7 @@ Tuned = namedtuple("Tuned", ["values", "choices", "flags", "kept"], defaults=[AC
 #: `HELD_ROWS`; `counts` (K,) weight of `fit` by class; `scores` (G, WIDTH) on `held` by grid value;
 #: `chosen` (METRICS,) by metric; `refit` (sets, WIDTH or more) scores of a refit; `order` (pool,)
 #: workspace; `kept` as of `Tuned`.
-HoldOut = namedtuple(
-    "HoldOut",
-    ["fit", "held", "lo", "hi", "sizes", "counts", "scores", "chosen", "refit", "order", "kept"],
-)
+HoldOut = namedtuple("HoldOut", "fit held lo hi sizes counts scores chosen refit order kept")
 
 
 def hold_out_of(
@@ -105,18 +102,18 @@ def hold_out_of(
     rows, classes = len(task.pool), task.classes
     width = WIDTH if tuned is None else tuned.values.shape[-1]
     return HoldOut(
-        np.empty(rows, np.int64),
+        fit=np.empty(rows, np.int64),
         # With their copies held-out rows are at most all but one of the largest draw.
-        np.empty(max(rows, int(task.sizes[-1])), np.int64),
-        np.zeros(classes, np.int64),
-        np.zeros(classes, np.int64),
-        np.zeros(4, np.int64),
-        np.zeros(classes, np.int64),
-        np.full((len(tuning.grid), WIDTH), np.nan),
-        np.zeros(METRICS, np.int64),
-        np.empty((len(columns.lo), width)),
-        np.empty(rows, np.int64),
-        ACCURACY if tuned is None else tuned.kept,
+        held=np.empty(max(rows, int(task.sizes[-1])), np.int64),
+        lo=np.zeros(classes, np.int64),
+        hi=np.zeros(classes, np.int64),
+        sizes=np.zeros(4, np.int64),
+        counts=np.zeros(classes, np.int64),
+        scores=np.full((len(tuning.grid), WIDTH), np.nan),
+        chosen=np.zeros(METRICS, np.int64),
+        refit=np.empty((len(columns.lo), width)),
+        order=np.empty(rows, np.int64),
+        kept=ACCURACY if tuned is None else tuned.kept,
     )
 
 
@@ -196,7 +193,7 @@ def hold_out(task, tuning, n, repetition, distinct, count, weight, cell):
 
 @kernel(borrow=True)
 def take_held(task, cell, XT):
-    """Write the held-out rows as columns: ``XT[:, :at.sizes[HELD_COPIES]]``, grouped by class."""
+    """Write the held-out rows as columns: ``XT[:, :cell.sizes[HELD_COPIES]]``, grouped by class."""
     for t in range(cell.sizes[HELD_COPIES]):
         row = cell.held[t]
         for j in range(task.X.shape[1]):

@@ -40,10 +40,6 @@ if config.DISABLE_JIT:  # plain Python stands in, so that kernels can be stepped
         """Return the integer in 0..m-1 that a word stands for."""
         return (int(word) * int(m)) >> 64
 
-    def uniform(word):
-        """Return the float64 in [0, 1) that a word stands for."""
-        return (int(word) >> 11) * _TO_UNIT
-
 else:
 
     @intrinsic
@@ -86,10 +82,11 @@ else:
         """Return the integer in 0..m-1 that a word stands for."""
         return np.int64(_multiply_wide(word, np.uint64(m))[0])
 
-    @kernel(inline=True)
-    def uniform(word):
-        """Return the float64 in [0, 1) that a word stands for."""
-        return (word >> np.uint64(11)) * _TO_UNIT
+
+@kernel(inline=True)
+def uniform(word):
+    """Return the float64 in [0, 1) that a word stands for."""
+    return (word >> np.uint64(11)) * _TO_UNIT
 
 
 @kernel(borrow=True)

@@ -42,14 +42,11 @@ ADDITIVE, RANDOM, BOOTSTRAP = 0, 1, 2
 #: The cells of a block: `sampling`, stream key `key0`, `key1`, repetitions `first`..`stop` - 1,
 #: ascending `sizes`; and what they are drawn from: `pool` (rows in file order), `X` (N, d),
 #: `y` (N,), number of `classes`.
-Task = namedtuple(
-    "Task",
-    ["sampling", "key0", "key1", "first", "stop", "sizes", "pool", "X", "y", "classes"],
-)
+Task = namedtuple("Task", "sampling key0 key1 first stop sizes pool X y classes")
 
 #: Where the cells are scored: columns `XT` (d, columns) of snapshot rows `rows` (columns,), test
 #: sets `lo`, `hi` (sets, K), and whether the test set is what the cell's training set leaves.
-Columns = namedtuple("Columns", ["varying", "XT", "rows", "lo", "hi"])
+Columns = namedtuple("Columns", "varying XT rows lo hi")
 
 
 def group(y: np.ndarray, rows: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,9 +14,9 @@ import numpy as np
 from lcdb_builders.kernels.core.elementary import fma
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.gaussian.moments import (
-    EACH_CLASS,
-    NO_ROOT,
-    POOLED,
+    LDC,
+    NMC,
+    QDC,
     columns_of,
     mean_variance,
     moments_of,
@@ -29,7 +29,6 @@ __all__ = [
     "LDC",
     "NMC",
     "QDC",
-    "Model",
     "begin_fit",
     "fit",
     "linear_scores",
@@ -37,9 +36,6 @@ __all__ = [
     "score_columns",
     "take_roots",
 ]
-
-# A kind is the scatter that it needs.
-NMC, LDC, QDC = NO_ROOT, POOLED, EACH_CLASS
 
 #: `moments` of the training rows and their `present` (K,) classes; `means` (K, d); of LDC `coef`
 #: (K, d), `centre` (d,); of QDC `white` (K, d, d); of both `intercept` (K,); `spread` (1,) the mean
@@ -172,7 +168,7 @@ def take_roots(kind, model):
             factor(moments.Z, first, stop, 1, 0.0, model.L)
             for i in range(len(model.L)):
                 for j in range(len(model.L)):
-                    moments.roots[s, i, j] = model.L[j, i] if j >= i else 0.0
+                    moments.roots[s, i, j] = model.L[j, i]
 
 
 @kernel(glue=True)

@@ -16,10 +16,9 @@ from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.gaussian.qr import insert_row
 
 __all__ = [
-    "EACH_CLASS",
-    "NO_ROOT",
-    "POOLED",
-    "Moments",
+    "LDC",
+    "NMC",
+    "QDC",
     "add_draw",
     "add_row",
     "columns_of",
@@ -29,8 +28,8 @@ __all__ = [
     "overall_mean",
 ]
 
-# Whose scatter is factored, and whose root `add_row` keeps: nobody's, that of all, of each class.
-NO_ROOT, POOLED, EACH_CLASS = 0, 1, 2
+# By the scatters that are factored: none, that of all classes together, one of each class.
+NMC, LDC, QDC = range(3)
 
 #: `counts` (K,) weights; `base` (K, d) first row of each class; `offsets` (K, d) sums relative to
 #: it; `means` (K, d); `within` (d,) squared deviations from the class means; `distinct` (K,)
@@ -42,7 +41,7 @@ Moments = namedtuple(
 )
 
 
-def moments_of(roots, classes, d, rows):
+def moments_of(kind, classes, d, rows):
     """Return moments of no rows, with room for draws of so many distinct ones."""
     columns = rows + (classes + 1) * d
     return Moments(
@@ -52,7 +51,7 @@ def moments_of(roots, classes, d, rows):
         means=np.zeros((classes, d)),
         within=np.zeros(d),
         distinct=np.zeros(classes, bool),
-        roots=np.zeros(({NO_ROOT: 0, POOLED: 1, EACH_CLASS: classes}[roots], d, d)),
+        roots=np.zeros(({NMC: 0, LDC: 1, QDC: classes}[kind], d, d)),
         row=np.zeros(d),
         Z=np.zeros((d, columns)),
         first=np.zeros(classes, np.int64),
@@ -79,7 +78,7 @@ def forget(moments):
 
 
 @kernel(borrow=True)
-def add_row(roots, moments, x, c):
+def add_row(kind, moments, x, c):
     """Add a row of class c."""
     d = len(x)
     count = moments.counts[c]
@@ -105,10 +104,8 @@ def add_row(roots, moments, x, c):
         mean[j] = base[j] + offset[j] / (count + 1.0)
     if differs:
         moments.distinct[c] = True
-    if roots == EACH_CLASS:
-        insert_row(moments.roots[c], row)
-    elif roots == POOLED:
-        insert_row(moments.roots[0], row)
+    if kind != NMC:
+        insert_row(moments.roots[c if kind == QDC else 0], row)
 
 
 @kernel(borrow=True)
@@ -138,11 +135,11 @@ def overall_mean(moments, n, centre):
 
 
 @kernel(borrow=True)
-def _group_draw(roots, task, weight, drawn, moments):
+def _group_draw(kind, task, weight, drawn, moments):
     """Group distinct rows by class, and count their weights."""
     first, stop = moments.first, moments.stop
     # `factor` extends the columns of what it factors.
-    spare = len(moments.Z) if roots == EACH_CLASS else 0
+    spare = len(moments.Z) if kind == QDC else 0
     for c in range(task.classes):
         stop[c] = 0
         moments.counts[c] = 0
@@ -191,15 +188,13 @@ def _centre_class(task, weight, c, moments):
 
 
 @kernel(borrow=True)
-def add_draw(roots, task, weight, drawn, moments):
+def add_draw(kind, task, weight, drawn, moments):
     """Take the moments of a draw, and leave its deviations for `factor`.
 
     Parameters
     ----------
-    roots
-        Whose scatter is to be factored.
-    task
-        A `Task`.
+    kind, task
+        `NMC`, `LDC` or `QDC`, and the block.
     weight
         (N,) how often each row was drawn.
     drawn
@@ -207,7 +202,7 @@ def add_draw(roots, task, weight, drawn, moments):
     moments
         Overwritten, its `roots` excepted.
     """
-    _group_draw(roots, task, weight, drawn, moments)
+    _group_draw(kind, task, weight, drawn, moments)
     for j in range(len(moments.within)):
         moments.within[j] = 0.0
     for c in range(task.classes):
@@ -216,6 +211,6 @@ def add_draw(roots, task, weight, drawn, moments):
 
 
 @kernel(inline=True, borrow=True)
-def columns_of(roots, s, moments):
+def columns_of(kind, s, moments):
     """Return where the rows of scatter `s` of a draw begin and end in `Z`: a class's, or all."""
-    return moments.first[s], moments.stop[s if roots == EACH_CLASS else len(moments.stop) - 1]
+    return moments.first[s], moments.stop[s if kind == QDC else len(moments.stop) - 1]

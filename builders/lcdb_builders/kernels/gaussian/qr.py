@@ -40,13 +40,9 @@ def insert_row(R, v):
 @kernel(borrow=True)
 def stack(R, Z):
     """Write the columns of an upper triangular R into rows of Z, for `factor`."""
-    d = len(R)
-    for j in range(d):
-        column = Z[j]
-        for i in range(j + 1):
-            column[i] = R[i, j]
-        for i in range(j + 1, d):
-            column[i] = 0.0
+    for j in range(len(R)):
+        for i in range(len(R)):
+            Z[j, i] = R[i, j]
 
 
 @kernel(reorder=True, borrow=True)

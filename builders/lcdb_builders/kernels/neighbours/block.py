@@ -27,7 +27,6 @@ __all__ = [
     "TIE",
     "Table",
     "distances_of",
-    "distances_to",
     "nearest_block",
     "table_of",
     "walk",

@@ -17,7 +17,7 @@ from lcdb_builders.kernels.core.sets import Columns
 from lcdb_builders.kernels.core.simd import LANES, load, marks
 from lcdb_builders.kernels.neighbours.block import EVERY, Table, distances_of, whole_lanes
 
-__all__ = ["Carried", "carried_of", "insert", "restart", "take_in"]
+__all__ = ["carried_of", "insert", "restart", "take_in"]
 
 #: `near` (columns, kept) twice the slots of the nearest rows, nearest first, of equal ones the
 #: first drawn; their `distance` (columns, kept); `limit` and `room` (columns rounded up to

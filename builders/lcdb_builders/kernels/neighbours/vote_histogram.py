@@ -21,7 +21,7 @@ from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.simd import LANES, load, marks, spread
 from lcdb_builders.kernels.scores.losses import LOSS_OF_ONE, LOSS_OF_ZERO
 
-__all__ = ["Tally", "forget", "score_tally", "tally_of", "tally_row"]
+__all__ = ["Polled", "Tally", "forget", "score_tally", "tally_of", "tally_row"]
 
 SHIFT = 5  # LANES is 2**5
 
@@ -29,7 +29,10 @@ SHIFT = 5  # LANES is 2**5
 #: and votes for it; of two classes only class 1 is counted, of more only rows with a vote for it.
 #: `right` (steps,) labels, if there are more classes than two. `votes`, `best`, `top` (steps,) of
 #: the row in hand. `logs` (most + 1,) logarithms of whole numbers.
-Tally = namedtuple("Tally", ["counts", "right", "votes", "best", "top", "logs"])
+Tally = namedtuple("Tally", "counts right votes best top logs")
+
+#: Rows by class, as columns: those of class c are ``index[lo[c]:hi[c]]``.
+Polled = namedtuple("Polled", "index lo hi")
 
 
 def tally_of(classes: int, steps: int, most: int) -> Tally:
@@ -43,18 +46,18 @@ def tally_of(classes: int, steps: int, most: int) -> Tally:
     >>> forget(tally, most, 1)
     >>> for c, votes in [(0, [0, 0]), (0, [1, 0]), (1, [1, 1])]:
     ...     tally_row(np.resize(np.array(votes, np.uint16), 64), c, most, 1, tally)
-    >>> score_tally(tally, 0, 2, np.array([2, 1]), out)
+    >>> score_tally(tally, 0, 2, Polled(np.arange(3), np.array([0, 2]), np.array([2, 3])), out)
     >>> [round(score, 4) for score in out.tolist()]
     [1.0, 1.0, 0.0833, 0.231, 0.0]
     """
     kinds = 1 if classes == 2 else classes
     return Tally(
-        np.zeros((steps, kinds, 2, most + 1), np.int32),
-        np.zeros(steps, np.int64),
-        np.zeros(steps, np.int32),
-        np.zeros(steps, np.int32),
-        np.zeros(steps, np.int32),
-        np.log(np.maximum(np.arange(most + 1), 1)),
+        counts=np.zeros((steps, kinds, 2, most + 1), np.int32),
+        right=np.zeros(steps, np.int64),
+        votes=np.zeros(steps, np.int32),
+        best=np.zeros(steps, np.int32),
+        top=np.zeros(steps, np.int32),
+        logs=np.log(np.maximum(np.arange(most + 1), 1)),
     )
 
 
@@ -65,9 +68,8 @@ def forget(tally, most, steps):
         tally.right[s] = 0
         for k in range(tally.counts.shape[1]):
             for side in range(2):
-                counts = tally.counts[s, k, side, : most[s] + 1]
-                for v in range(len(counts)):
-                    counts[v] = 0
+                for v in range(most[s] + 1):
+                    tally.counts[s, k, side, v] = 0
 
 
 @kernel(inline=True, borrow=True)
@@ -185,7 +187,7 @@ def _count_voteless(counts, rows, voters):
 
 
 @kernel(borrow=True)
-def score_tally(tally, s, voters, sizes, out):
+def score_tally(tally, s, voters, polled, out):
     """Score the rows counted, with one number of voters.
 
     Parameters
@@ -194,16 +196,16 @@ def score_tally(tally, s, voters, sizes, out):
         What has been counted.
     s, voters
         Place of the number of voters, and the number itself.
-    sizes
-        (K,) rows of each class.
+    polled
+        The rows.
     out
         (WIDTH,) float64.
     """
     rows = 0
     present = 0
-    for c in range(len(sizes)):
-        rows += sizes[c]
-        present += sizes[c] > 0
+    for c in range(len(polled.lo)):
+        rows += polled.hi[c] - polled.lo[c]
+        present += polled.hi[c] > polled.lo[c]
     counts = tally.counts[s]
     if len(counts) == 1:
         area = _area(counts[0, 0], counts[0, 1], voters, rows) if present > 1 else np.nan
@@ -213,17 +215,18 @@ def score_tally(tally, s, voters, sizes, out):
     error = 0
     loss = 0.0
     clipped = 0
-    for c in range(len(sizes)):
+    for c in range(len(counts)):
+        size = polled.hi[c] - polled.lo[c]
         others, own = counts[c, 0], counts[c, 1]
-        _count_voteless(others, rows - sizes[c], voters)
-        _count_voteless(own, sizes[c], voters)
+        _count_voteless(others, rows - size, voters)
+        _count_voteless(own, size, voters)
         for v in range(voters + 1):
             missing = voters - v
             error += others[v] * v * v + own[v] * missing * missing
             if own[v] > 0:
                 loss += own[v] * _loss(v, voters, tally.logs)
         clipped += own[0]
-        if sizes[c] > 0 and present > 1:
+        if size > 0 and present > 1:
             area += _area(others, own, voters, rows)
     sums = Sums(tally.right[s], error / (voters * voters), loss, clipped)
     write_cell(sums, area / present if present > 1 else np.nan, rows, out)

@@ -21,7 +21,6 @@ from lcdb_builders.kernels.neighbours.carried import insert
 
 __all__ = [
     "LARGEST_POOL",
-    "VoterBuffers",
     "give_votes",
     "take_votes",
     "vote_by_distance",

@@ -34,7 +34,13 @@ from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task, draw, left_out, weigh
 from lcdb_builders.kernels.neighbours.block import Table
 from lcdb_builders.kernels.neighbours.carried import carried_of, restart, take_in
-from lcdb_builders.kernels.neighbours.vote_histogram import forget, score_tally, tally_of, tally_row
+from lcdb_builders.kernels.neighbours.vote_histogram import (
+    Polled,
+    forget,
+    score_tally,
+    tally_of,
+    tally_row,
+)
 from lcdb_builders.kernels.neighbours.voters import (
     LARGEST_POOL,
     give_votes,
@@ -45,22 +51,20 @@ from lcdb_builders.kernels.neighbours.voters import (
 )
 from lcdb_builders.kernels.scores.metrics import room, score_probabilities
 
-__all__ = ["Study", "votes_block"]
+__all__ = ["votes_block"]
 
 #: Workspace. Whether cells are tuned: `tunes`. Of the grid: `most` (G,) different numbers of
 #: neighbours, `step` (G,) where each value stands among them, `wanted` (G,) values to try; `scores`
 #: (sets, G, WIDTH). `voters` of a column, and the `tally` of their votes. Of cells: `order`,
-#: `distinct` (pool,), `index` (columns,), `lo`, `hi`, `size` (K,). Of cells that are not tuned: `P`
+#: `distinct` (pool,), `index` (columns,), `lo`, `hi` (K,). Of cells that are not tuned: `P`
 #: (K, columns) shares of votes, `every` (K,) true and `room` to score them.
 VoteBuffers = namedtuple(
     "VoteBuffers",
-    "tunes most step wanted scores voters tally order distinct index lo hi size P every room",
+    "tunes most step wanted scores voters tally order distinct index lo hi P every room",
 )
 #: Columns that a cell may be scored or studied on, the `table` of them, and lists that are
 #: `carried` along additive curves. `near` are those or the lists of the table.
 Study = namedtuple("Study", "columns table carried near")
-#: Columns by class: those of class c are ``index[lo[c]:hi[c]]``.
-Polled = namedtuple("Polled", "index lo hi")
 
 
 def _buffers_of(task: Task, columns: Columns, tunes: bool, tuning: Tuning) -> VoteBuffers:
@@ -80,7 +84,6 @@ def _buffers_of(task: Task, columns: Columns, tunes: bool, tuning: Tuning) -> Vo
         index=np.arange(len(columns.rows)),
         lo=np.zeros(classes, np.int64),
         hi=np.zeros(classes, np.int64),
-        size=np.zeros(classes, np.int64),
         P=np.empty((classes, shared)),
         every=np.ones(classes, bool),
         room=room(classes, shared),
@@ -116,21 +119,23 @@ def _share(classes, most, i, P):
 
 
 @kernel(borrow=True)
-def _poll(task, study, n, rows, polled, steps, buffers):
-    """Let rows vote on columns, and count the votes of cells that are tuned, or share them.
+def _poll(task, study, n, rows, polled, steps, buffers, scores):
+    """Let rows vote on columns: score the votes of cells that are tuned, or write their shares.
 
     Parameters
     ----------
     task, study
         Where rows are, and lists of them.
     n, rows
-        The cell, and its distinct rows that vote, which have been given their votes.
+        The cell, and its distinct rows that vote.
     polled
         The columns.
     steps
         ``buffers.most[:steps]`` are the numbers of neighbours.
     buffers
-        Its `tally` is made anew, or its `P` is written.
+        Its `P` is written if cells are not tuned.
+    scores
+        (G, WIDTH), of which the first `steps` are written if cells are tuned.
     """
     voters, tally, most = buffers.voters, buffers.tally, buffers.most
     wanted = most[steps - 1]
@@ -138,6 +143,7 @@ def _poll(task, study, n, rows, polled, steps, buffers):
     if task.sampling == ADDITIVE:
         length = min(n, length)
     walked = _is_walked(task, study, length, rows, wanted)
+    give_votes(task, study.table, rows, voters)
     forget(tally, most, steps)
     for c in range(len(polled.lo)):
         for i in range(polled.lo[c], polled.hi[c]):
@@ -148,6 +154,9 @@ def _poll(task, study, n, rows, polled, steps, buffers):
                 tally_row(voters.classes, c, most, steps, tally)
             else:
                 _share(voters.classes, wanted, i, buffers.P)
+    take_votes(study.table, rows, voters)
+    for s in range(steps if buffers.tunes else 0):
+        score_tally(tally, s, most[s], polled, scores[s])
 
 
 @kernel(borrow=True)
@@ -168,15 +177,6 @@ def _plan_steps(tuning, n, buffers):
 
 
 @kernel(borrow=True)
-def _score(polled, steps, buffers, scores):
-    """Score every step; ``scores`` is (G, WIDTH)."""
-    for c in range(len(polled.lo)):
-        buffers.size[c] = polled.hi[c] - polled.lo[c]
-    for s in range(steps):
-        score_tally(buffers.tally, s, buffers.most[s], buffers.size, scores[s])
-
-
-@kernel(borrow=True)
 def _try_grid(task, tuning, study, n, buffers, cell):
     """Score every grid value on the held-out rows."""
     for g in range(len(tuning.grid)):
@@ -186,12 +186,8 @@ def _try_grid(task, tuning, study, n, buffers, cell):
     index = cell.order[: cell.sizes[HELD_COPIES]]  # `hold_out` needs it no more
     for t in range(len(index)):
         index[t] = study.table.own[cell.held[t]]
-    polled = Polled(index, cell.lo, cell.hi)
-    give_votes(task, study.table, rows, buffers.voters)
-    _poll(task, study, n, rows, polled, steps, buffers)
-    take_votes(study.table, rows, buffers.voters)
-    scores = buffers.scores[0]
-    _score(polled, steps, buffers, scores)
+    polled, scores = Polled(index, cell.lo, cell.hi), buffers.scores[0]
+    _poll(task, study, n, rows, polled, steps, buffers, scores)
     for g in range(len(tuning.grid)):
         for m in range(WIDTH):
             cell.scores[g, m] = scores[buffers.step[g], m]
@@ -204,19 +200,15 @@ def _vote_on_tests(task, test, n, rows, steps, buffers, out):
     ``out`` is (sets, WIDTH), or more; the rest is as for `_poll`.
     """
     columns = test.columns
-    give_votes(task, test.table, rows, buffers.voters)
     if columns.varying:
         left_out(columns, buffers.voters.weight, buffers.index, buffers.lo, buffers.hi)
     for k in range(len(columns.lo)):
         lo = buffers.lo if columns.varying else columns.lo[k]
         hi = buffers.hi if columns.varying else columns.hi[k]
         polled = Polled(buffers.index, lo, hi)
-        _poll(task, test, n, rows, polled, steps, buffers)
-        if buffers.tunes:
-            _score(polled, steps, buffers, buffers.scores[k])
-        else:
+        _poll(task, test, n, rows, polled, steps, buffers, buffers.scores[k])
+        if not buffers.tunes:
             score_probabilities(buffers.P, buffers.every, lo, hi, buffers.room, out[k])
-    take_votes(test.table, rows, buffers.voters)
 
 
 @kernel(glue=True)

@@ -112,8 +112,9 @@ def _find_buckets(values, splitters, bucket):
 
 
 @kernel(borrow=True)
-def _fill_buckets(values, bucket, start, place, out):
+def _fill_buckets(values, splitters, bucket, start, place, out):
     """Copy values into `out` by bucket; those of bucket b stand in start[b]:start[b + 1]."""
+    _find_buckets(values, splitters, bucket)
     start[:] = 0
     for i in range(len(values)):
         start[bucket[i] + 1] += 1
@@ -156,10 +157,8 @@ def _compare_by_bucket(chosen, others, floats, buckets):
     theirs = room[n_chosen : n_chosen + n_others]
     start = np.empty((2, BUCKETS + 1), np.int64)
     place = np.empty(BUCKETS, np.int64)
-    _find_buckets(chosen, splitters, buckets[:n_chosen])
-    _fill_buckets(chosen, buckets[:n_chosen], start[0], place, filled)
-    _find_buckets(others, splitters, buckets[:n_others])
-    _fill_buckets(others, buckets[:n_others], start[1], place, theirs)
+    _fill_buckets(chosen, splitters, buckets, start[0], place, filled)
+    _fill_buckets(others, splitters, buckets, start[1], place, theirs)
     won = 0
     for b in range(BUCKETS):
         a = filled[start[0, b] : start[0, b + 1]]

@@ -48,11 +48,8 @@ def _grouped_auc(p, counts, order, c):
         own = 0
         others = 0
         while g < len(order) and _odds(p[order[g], c]) == level:
-            for k in range(p.shape[1]):
-                if k == c:
-                    own += counts[order[g], k]
-                else:
-                    others += counts[order[g], k]
+            own += counts[order[g], c]
+            others += counts[order[g]].sum() - counts[order[g], c]
             g += 1
         won += own * (2 * below + others)
         below += others

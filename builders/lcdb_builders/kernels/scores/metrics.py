@@ -47,7 +47,6 @@ from lcdb_builders.kernels.scores.losses import (
 )
 
 __all__ = [
-    "Room",
     "room",
     "score_decisions",
     "score_log_scores",
@@ -61,9 +60,7 @@ TIED_DECISION = TIED * (1.0 + math.log(2.0))
 #: Workspace: `packed` (K, T) and `label` (T,), the test columns side by side; `powers` (K, CHUNK)
 #: and `rows` (ROWS, CHUNK) for the run in hand; `floats` (float32) and `buckets` for `pairs_won`;
 #: `start` (K + 1,) first packed column of each class; `classes` (K,).
-Room = namedtuple(
-    "Room", ["packed", "label", "powers", "rows", "floats", "buckets", "start", "classes"]
-)
+Room = namedtuple("Room", "packed label powers rows floats buckets start classes")
 
 
 @kernel
@@ -71,14 +68,14 @@ def room(classes, columns):
     """Return the workspace for so many classes and at most so many test rows."""
     padded = pad(columns)
     return Room(
-        np.empty((classes, padded)),
-        np.empty(padded),
-        np.empty((classes, CHUNK)),
-        np.empty((ROWS, CHUNK)),
-        np.empty(2 * padded + WORKSPACE, np.float32),
-        np.empty(padded, np.uint8),
-        np.empty(classes + 1, np.int64),
-        np.empty(classes, np.int64),
+        packed=np.empty((classes, padded)),
+        label=np.empty(padded),
+        powers=np.empty((classes, CHUNK)),
+        rows=np.empty((ROWS, CHUNK)),
+        floats=np.empty(2 * padded + WORKSPACE, np.float32),
+        buckets=np.empty(padded, np.uint8),
+        start=np.empty(classes + 1, np.int64),
+        classes=np.empty(classes, np.int64),
     )
 
 
