@@ -1,4 +1,7 @@
-"""A learner is one file and one row: what lists, builds, measures and draws finds it from there."""
+"""A learner is one file and one row: what lists, builds, measures and draws finds it from there.
+
+A metric is a row, a definition and a column that kernels write.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,32 +116,50 @@ def linked(source: Path, copy: Path, *kept: str) -> None:
             (copy / path.name).symlink_to(path)
 
 
-@pytest.fixture(scope="module")
-def told(tmp_path_factory):
-    """What commands say where the sources have one more learner."""
-    folder = tmp_path_factory.mktemp("more")
+def copied(folder: Path) -> Path:
+    """Make a folder in which both packages can be imported, and files of them be changed."""
     linked(ROOT / "lcdb", folder / "lcdb", "schema")
     linked(ROOT / "lcdb" / "schema", folder / "lcdb" / "schema", "tables.py")
+    shutil.copy(ROOT / "lcdb" / "schema" / "tables.py", folder / "lcdb" / "schema")
     for name in ("schemas", "data"):
         (folder / "lcdb" / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "builders" / "lcdb_builders", folder / "lcdb_builders", ignore=CACHES)
-    lines = (ROOT / "lcdb" / "schema" / "tables.py").read_text().splitlines(keepends=True)
-    last = max(i for i, line in enumerate(lines) if line.startswith("        LearnerRow("))
-    lines.insert(last + 1, ROW)
-    (folder / "lcdb" / "schema" / "tables.py").write_text("".join(lines))
-    (folder / "lcdb_builders" / "learners" / "prior.py").write_text(FILE)
-    (folder / "plan.toml").write_text(PLAN)
-    (folder / "script.py").write_text(SCRIPT)
+    return folder
+
+
+def changed(path: Path, *changes: tuple[str, str]) -> None:
+    """Write more where a file says something once."""
+    text = path.read_text()
+    for old, new in changes:
+        assert text.count(old) == 1, (path, old)
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def said(folder: Path, plan: str, script: str, **environment: str) -> Any:
+    """Return what a script prints that runs beside a plan."""
+    (folder / "plan.toml").write_text(plan)
+    (folder / "script.py").write_text(script)
     done = subprocess.run(
         [sys.executable, "script.py"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder), "MPLBACKEND": "agg"},
+        env={**os.environ, "PYTHONPATH": str(folder), "MPLBACKEND": "agg", **environment},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What commands say where the sources have one more learner."""
+    folder = copied(tmp_path_factory.mktemp("more"))
+    row = '        LearnerRow("ADAB", "trees", "#000000"),\n'
+    changed(folder / "lcdb" / "schema" / "tables.py", (row, row + ROW))
+    (folder / "lcdb_builders" / "learners" / "prior.py").write_text(FILE)
+    return said(folder, PLAN, SCRIPT)
 
 
 def test_plans_know_it_and_what_it_costs(told):
@@ -165,3 +187,61 @@ def test_benchmarks_time_it_beside_another(told):
     assert row["micros"] > 0 and row["usual_micros"] > 0
     assert told["bench"]["parameters"]["PRIOR"] == {"equal": 3.0}
     assert told["bench"]["projection"]["hours"]["PRIOR"]["61"] > 0
+
+
+METRIC_PLAN = """
+datasets = [61]
+learners = ["NMC", "NNC"]
+samplings = ["additive"]
+splits = ["fixed"]
+tunings = ["default", "tuned"]
+sizes = [10, 30]
+repetitions = 2
+"""
+METRIC_SCRIPT = (
+    SCRIPT[: SCRIPT.index("if __name__")]
+    + """
+if __name__ == "__main__":
+    plan, db = Path("plan.toml"), Path("db")
+    run("build", plan, "--out", db, "--workers", "1", "--quiet")
+    cells = json.loads(run("verify", db, "--recompute", "8", "--json"))["recomputed"]
+    with lcdb.open(db) as database:
+        cube = database[61]
+        both = [cube[name].sel(sampling="additive", split="fixed").values.ravel().tolist()
+                for name in ("accuracy", "mistakes")]
+        choices = cube.choice_mistakes.values.max()
+    print(json.dumps([cells, both, int(choices)]))
+"""
+)
+
+
+def test_a_metric_is_a_row_a_definition_and_a_column(tmp_path):
+    """Kernels run as plain Python here, which compiles nothing again."""
+    folder = copied(tmp_path)
+    row = 'Metric("mistakes", "share of wrong labels", "minimize", 0.0, 1.0, "mistakes"),'
+    changed(
+        folder / "lcdb" / "schema" / "tables.py",
+        ('"cross-entropy (nats)",\n        ),\n', f'"cross-entropy (nats)",\n        ),\n{row}'),
+    )
+    changed(
+        folder / "lcdb_builders" / "reference" / "metrics.py",
+        (
+            "    n_clipped: int = 0\n",
+            '    mistakes: float = float("nan")\n    n_clipped: int = 0\n',
+        ),
+        ("        n_clipped=n_clipped,\n", "        n_clipped=n_clipped, mistakes=1 - correct,\n"),
+    )
+    changed(
+        folder / "lcdb_builders" / "kernels" / "core" / "cell.py",
+        ('"cross_entropy", "n_clipped")', '"cross_entropy", "mistakes", "n_clipped")'),
+        ("CROSS_ENTROPY, CLIPPED = range", "CROSS_ENTROPY, MISTAKES, CLIPPED = range"),
+        ("(True, True, False, False)", "(True, True, False, False, False)"),
+        ("    out[CLIPPED] =", "    out[MISTAKES] = 1 - sums.right / rows\n    out[CLIPPED] ="),
+    )
+    cells, both, choices = said(folder, METRIC_PLAN, METRIC_SCRIPT, NUMBA_DISABLE_JIT="1")
+    assert {cell["learner"] for cell in cells} == {"NMC", "NNC"}
+    assert all(cell["agrees"] for cell in cells)
+    scored = [(a, m) for a, m in zip(*both, strict=True) if a == a]
+    assert len(scored) == 16
+    assert all(m == pytest.approx(1 - a, abs=1e-6) for a, m in scored)
+    assert choices >= 0

@@ -43,10 +43,10 @@ class CellScores:
     """What one fit scores on one test set."""
 
     accuracy: float
-    auc: float
-    brier: float
-    cross_entropy: float
-    n_clipped: int
+    auc: float = float("nan")
+    brier: float = float("nan")
+    cross_entropy: float = float("nan")
+    n_clipped: int = 0
 
 
 def _row_sum(values: np.ndarray) -> np.ndarray:
@@ -263,8 +263,7 @@ def cell_scores(
         if label is None:
             msg = "cell_scores needs scores, p or label"
             raise TypeError(msg)
-        nothing = float("nan")
-        return CellScores(share_correct(label, y), nothing, nothing, nothing, 0)
+        return CellScores(share_correct(label, y))
     if p is None:
         assert scores is not None
         p = softmax(scores)
@@ -278,4 +277,10 @@ def cell_scores(
         labelled_by = decisions
     correct = accuracy(labelled_by, y) if label is None else share_correct(label, y)
     loss, n_clipped = cross_entropy(p, y)
-    return CellScores(correct, auc(ranked_by, y), brier(p, y), loss, n_clipped)
+    return CellScores(
+        accuracy=correct,
+        auc=auc(ranked_by, y),
+        brier=brier(p, y),
+        cross_entropy=loss,
+        n_clipped=n_clipped,
+    )
