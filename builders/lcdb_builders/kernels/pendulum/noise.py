@@ -26,18 +26,10 @@ NORMALS, STARTS = 0, 1
 def _uniforms_into(key0, key1, episode, trial, out, column):
     """Fill a column of `out` (steps, lanes)."""
     steps = out.shape[0]
-    for block in range((steps + 3) // 4):
-        a, b, c, d = philox(key0, key1, block, episode, trial, NORMALS)
-        first = 4 * block
-        out[first, column] = uniform(a)
-        if first + 3 < steps:
-            out[first + 1, column] = uniform(b)
-            out[first + 2, column] = uniform(c)
-            out[first + 3, column] = uniform(d)
-        else:
-            for word, i in ((b, 1), (c, 2), (d, 3)):
-                if first + i < steps:
-                    out[first + i, column] = uniform(word)
+    for first in range(0, steps, 4):
+        words = philox(key0, key1, first // 4, episode, trial, NORMALS)
+        for i in range(min(4, steps - first)):
+            out[first + i, column] = uniform(words[i])
 
 
 @kernel(borrow=True)

@@ -6,7 +6,8 @@ told apart by a random stream of the cell and node (`node_streams`). A tree cost
 and boosting that times their trees or stumps.
 
 `codes` turns features into ranks once per dataset; `split` finds the best split of a node,
-`small_nodes` all below a node of at most 32 rows, in vector registers; `grow` makes a tree of them,
-`forest` many. `boost` makes stumps of `histograms`, with the criterion in `gini`, and `votes`
-counts what they say; `cells` and `block` go through cells, tuned or not.
+`small_nodes` all below a node of at most 32 rows, in vector registers; `leaves` says which test
+rows reach which leaf; `grow` makes a tree of them, `forest` many. `boost` makes stumps of
+`histograms`, with the criterion in `gini`, and `votes` counts what they say; `cells` and `block` go
+through cells, tuned or not.
 """

@@ -41,14 +41,8 @@ Ensemble = namedtuple("Ensemble", "feature low high left right vote")
 @kernel
 def ensemble(stumps):
     """Return room for so many stumps."""
-    return Ensemble(
-        feature=np.zeros(stumps, np.int64),
-        low=np.zeros(stumps, np.int64),
-        high=np.zeros(stumps, np.int64),
-        left=np.zeros(stumps, np.int64),
-        right=np.zeros(stumps, np.int64),
-        vote=np.zeros(stumps, np.int64),
-    )
+    rows = np.zeros((6, stumps), np.int64)
+    return Ensemble(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5])
 
 
 @kernel(borrow=True)
@@ -159,22 +153,6 @@ def _list_inside(w, sample, b, count):
     first, stop = np.uint64(w.place[b]), np.uint64(w.place_stop[b])
     filled = np.uint64(count)
     before = ranks[order[first]]
-    if classes == 2:
-        zeros, ones = w.inner[0], w.inner[1]
-        left = np.int64(0) if w.begins[b] else w.left[0, b] + w.left[1, b]
-        left_ones = np.int64(0) if w.begins[b] else w.left[1, b]
-        for place in range(first, stop):
-            i = np.uint64(order[place])
-            rank = ranks[i]
-            zeros[filled], ones[filled] = left - left_ones, left_ones
-            w.inner_of[filled], w.inner_rank[filled] = f, before
-            filled += np.uint64(rank != before)
-            before = rank
-            pair = sample.packed[i]
-            mass = w.mass[i] * np.int64(pair & np.uint32(0xFFFF))
-            left += mass
-            left_ones += mass & -np.int64(pair >> np.uint32(16))
-        return np.int64(filled)
     for k in range(classes):
         w.side[0, k] = 0 if w.begins[b] else w.left[k, b]
     for place in range(first, stop):

@@ -143,6 +143,6 @@ def mark_promising(left, begins, coarse, bins, weight, share, least, sums, worth
     for b in range(np.uint64(bins)):
         l = np.float64(sums[b]) * (0.0 if begins[b] else one)
         after = np.float64(sums[b + np.uint64(1)]) * one
-        inner, there = l * (1.0 - l), after * (1.0 - after)
-        reached = worth[b] > least * (inner if inner < there else there)
+        first, last = l * (1.0 - l), after * (1.0 - after)
+        reached = worth[b] > least * (first if first < last else last)
         promising[b] = reached & coarse[b]

@@ -8,7 +8,7 @@ import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
 
-__all__ = ["Leaves", "Rules", "Tests", "Waiting", "add_leaf", "leaves_of", "part_tests", "wait"]
+__all__ = ["Rules", "Tests", "Waiting", "add_leaf", "leaves_of", "midpoint", "part_tests", "wait"]
 
 #: What a tree is grown for: the `columns` of test rows, `codes` (d, all columns), and `values`
 #: (d, levels) of codes.
@@ -50,6 +50,13 @@ def add_leaf(leaves, place, first, stop, weights):
 
 
 @kernel(inline=True, borrow=True)
+def midpoint(low, high):
+    """Return the threshold between two values: at least the low one, and less than the high one."""
+    middle = low / 2 + high / 2
+    return middle if low <= middle and middle < high else low
+
+
+@kernel(inline=True, borrow=True)
 def part_tests(w, tests, f, first, stop, low, high):
     """Move the test rows that go left before the others; returns where the others begin.
 
@@ -67,10 +74,7 @@ def part_tests(w, tests, f, first, stop, low, high):
         Codes on either side of the threshold, which is the midpoint of their values.
     """
     codes, values = tests.codes[f], tests.values[f]
-    a, b = values[low], values[high]
-    middle = a / 2 + b / 2
-    if not (a <= middle and middle < b):
-        middle = a
+    middle = midpoint(values[low], values[high])
     x, z = np.uint64(first), np.uint64(0)
     lowest = np.uint64(low)
     gap = np.uint64(high) - lowest - np.uint64(1)

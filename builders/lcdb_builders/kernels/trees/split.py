@@ -266,15 +266,11 @@ def split_in_order(f, sample, node, places, floor, w):
         `Candidates`.
     """
     m = node.stop - node.first
-    for i in range(np.uint64(node.first), np.uint64(node.stop)):
-        entry = node.rows[i]
-        p = places[entry & np.uint32(0xFFFF)]
-        w.entries[p] = entry
-        w.set_bits[p >> np.uint32(6)] |= np.uint64(1) << np.uint64(p & np.uint32(63))
+    _sort(node, places, w)
     if len(node.weights) == 2:
-        _count_two_classes(w, sample.starts[1], sample.ranks[f], node.weights)
+        _count_two_classes(m, sample.starts[1], sample.ranks[f], node.weights, w)
     else:
-        _count_classes(w, sample.packed, sample.ranks[f], node.weights)
+        _count_classes(m, sample.packed, sample.ranks[f], node.weights, w)
     for i in range(np.uint64(m - 1)):  # equal values cannot be parted
         w.left[i] = w.left[i] if w.limits[i] != w.limits[i + np.uint64(1)] else np.int32(0)
     blocks = (m + LANES - 1) // LANES
@@ -291,51 +287,59 @@ def split_in_order(f, sample, node, places, floor, w):
 
 
 @kernel(glue=True, borrow=True)
-def _count_two_classes(w, second, ranks, weights):
-    """Go through the set bits, clear them, and count both classes up to each row."""
-    i, left, ones = np.uint64(0), np.uint64(0), np.uint64(0)
-    begin = np.uint64(second)
+def _sort(node, places, w):
+    """Fill `w.entries` with a node's rows by their places: the bits set there are gone through."""
+    for i in range(np.uint64(node.first), np.uint64(node.stop)):
+        entry = node.rows[i]
+        p = places[entry & np.uint32(0xFFFF)]
+        w.entries[p] = entry
+        w.set_bits[p >> np.uint32(6)] |= np.uint64(1) << np.uint64(p & np.uint32(63))
+    i = np.uint64(0)
     for q in range(np.uint64(len(w.set_bits))):
         bits = w.set_bits[q]
         w.set_bits[q] = 0
         while bits != 0:
-            entry = w.entries[(q << np.uint64(6)) + lowest_bit(bits)]
+            w.entries[i] = w.entries[(q << np.uint64(6)) + lowest_bit(bits)]
             bits &= bits - np.uint64(1)
-            number, weight = entry & np.uint32(0xFFFF), np.uint64(entry >> np.uint32(16))
-            left += weight
-            ones += weight & (((number - begin) >> np.uint64(63)) - np.uint64(1))
-            w.left[i], w.left_squares[i], w.limits[i] = left, ones, ranks[number]
             i += np.uint64(1)
-    zeros, ones = np.int32(weights[0]), np.int32(weights[1])
-    for j in range(i):
-        a1 = w.left_squares[j]
-        a0 = w.left[j] - a1
-        b0, b1 = zeros - a0, ones - a1
-        w.left_squares[j] = a0 * a0 + a1 * a1
-        w.right_squares[j] = b0 * b0 + b1 * b1
 
 
 @kernel(glue=True, borrow=True)
-def _count_classes(w, packed, ranks, weights):
+def _count_two_classes(m, second, ranks, weights, w):
+    """Count the weight of both classes up to each of m sorted rows; class 1 begins at `second`."""
+    left, ones = np.uint64(0), np.uint64(0)
+    begin = np.uint64(second)
+    for i in range(np.uint64(m)):
+        entry = w.entries[i]
+        number, weight = entry & np.uint32(0xFFFF), np.uint64(entry >> np.uint32(16))
+        left += weight
+        ones += weight & (((number - begin) >> np.uint64(63)) - np.uint64(1))
+        w.left[i], w.left_squares[i], w.limits[i] = left, ones, ranks[number]
+    zeros, ones = np.int32(weights[0]), np.int32(weights[1])
+    for i in range(np.uint64(m)):
+        a1 = w.left_squares[i]
+        a0 = w.left[i] - a1
+        b0, b1 = zeros - a0, ones - a1
+        w.left_squares[i] = a0 * a0 + a1 * a1
+        w.right_squares[i] = b0 * b0 + b1 * b1
+
+
+@kernel(glue=True, borrow=True)
+def _count_classes(m, packed, ranks, weights, w):
     """Do the same for any number of classes, keeping sums of squares up to date."""
     whole = np.int64(0)
     for k in range(len(weights)):
         w.counts[k] = 0
         whole += weights[k] * weights[k]
-    i, left, squares, cross = np.uint64(0), np.int64(0), np.int64(0), np.int64(0)
-    for q in range(np.uint64(len(w.set_bits))):
-        bits = w.set_bits[q]
-        w.set_bits[q] = 0
-        while bits != 0:
-            entry = w.entries[(q << np.uint64(6)) + lowest_bit(bits)]
-            bits &= bits - np.uint64(1)
-            number, weight = entry & np.uint32(0xFFFF), np.int64(entry >> np.uint32(16))
-            k = packed[number] >> np.uint32(16)
-            a = w.counts[k]
-            squares += weight * (2 * a + weight)
-            cross += weight * weights[k]
-            left += weight
-            w.counts[k] = a + weight
-            w.left[i], w.left_squares[i], w.limits[i] = left, squares, ranks[number]
-            w.right_squares[i] = whole - 2 * cross + squares
-            i += np.uint64(1)
+    left, squares, cross = np.int64(0), np.int64(0), np.int64(0)
+    for i in range(np.uint64(m)):
+        entry = w.entries[i]
+        number, weight = entry & np.uint32(0xFFFF), np.int64(entry >> np.uint32(16))
+        k = packed[number] >> np.uint32(16)
+        a = w.counts[k]
+        squares += weight * (2 * a + weight)
+        cross += weight * weights[k]
+        left += weight
+        w.counts[k] = a + weight
+        w.left[i], w.left_squares[i], w.limits[i] = left, squares, ranks[number]
+        w.right_squares[i] = whole - 2 * cross + squares

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.trees.leaves import midpoint
 
 __all__ = ["add_votes", "find_thresholds", "probabilities", "threshold_code"]
 
@@ -18,10 +19,7 @@ TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14, -1, -1))
 @kernel(glue=True, borrow=True)
 def threshold_code(low, high, values):
     """Return the largest code whose value is at most the midpoint of two codes' values."""
-    a, b = values[low], values[high]
-    middle = a / 2 + b / 2
-    if not (a <= middle and middle < b):
-        middle = a
+    middle = midpoint(values[low], values[high])
     while high - low > 1:
         between = (low + high) // 2
         if values[between] <= middle:
