@@ -124,8 +124,8 @@ def of_auc(found: Evidence) -> str:
     return (
         f"AUC is rejected {'less' if less else 'no less'} often than accuracy: {rates['auc']} "
         f"against {rates['accuracy']} % of the cells at the sizes of the plan, as a mean over "
-        f"curves. {_sentence('; '.join(said))} It has no lattice to speak of, so that rounding is "
-        f"no part of this. Its distributions are {'farther' if farther else 'no farther'} from "
+        f"curves. {_sentence('; '.join(said))} "
+        f"Its distributions are {'farther' if farther else 'no farther'} from "
         f"normal; means over curves, those of accuracy in brackets: {numbers}."
     )
 

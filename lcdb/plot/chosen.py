@@ -11,7 +11,7 @@ import xarray as xr
 
 from lcdb.errors import ArgumentError, LabelError, NotBuiltError
 from lcdb.schema import UNIT_DIMS
-from lcdb.selection import Labels, check_scaling
+from lcdb.selection import Labels, as_list, check_scaling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +62,21 @@ class Choice:
         }
         cells = self.db[self.header.key].sel(labels)
         return cells.dropna("n", how="all", subset=["mean"])
+
+    def all_cells(self) -> dict[Key, Any]:
+        """Return the cells of all datasets that there are, or of the one: scores or summaries."""
+        db = self.db.scaled(self.scaling)
+        keys = list(db) if self.dataset is None else [self.header.key]
+        asked = {dim: as_list(labels) for dim, labels in self.labels.items()}
+        found: dict[Key, Any] = {}
+        for key in keys:
+            header = db.headers[key]
+            if all(set(labels) <= set(header.labels[dim]) for dim, labels in asked.items()):
+                cells = replace(self, dataset=key).cells()
+                fraction = cells["n"].values / header.largest_size
+                found[key] = cells.assign_coords(fraction=("n", fraction), dataset=header.id)
+        some = any(db.headers[key].is_summary for key in found)
+        return found if some else self.curves()
 
     @property
     def header(self) -> Header:

@@ -80,17 +80,17 @@ def _default_and_tuned(choice: Choice, ax: Axes | None) -> Axes:
 
 
 def _share_along_n(choice: Choice, ax: Axes | None) -> Axes:
-    return non_gaussian_panels(_lines({"": choice.curves()}))[0]
+    return non_gaussian_panels(_lines({"": choice.all_cells()}))[0]
 
 
 def _shares_of_losses(choice: Choice, ax: Axes | None) -> Axes:
-    losses = {name: choice.of(name).curves() for name in ("brier", "cross_entropy")}
+    losses = {name: choice.of(name).all_cells() for name in ("brier", "cross_entropy")}
     return non_gaussian_panels(_lines(losses))[0]
 
 
-def _lines(selections: Mapping[str, Mapping[Any, xr.DataArray]]) -> dict[str, Any]:
+def _lines(selections: Mapping[str, Mapping[Any, Any]]) -> dict[str, Any]:
     """Return what has a line of its own in every panel: each combination of labels."""
-    lines: dict[str, dict[Any, xr.DataArray]] = {}
+    lines: dict[str, dict[Any, Any]] = {}
     for name, selection in selections.items():
         for key, array in selection.items():
             for group, part in combinations(array).items():

@@ -68,7 +68,7 @@ _STATISTICS = [*RATES, *SHAPES, *DISTANCES, *_COUNTS, *EVERY]
 CURVE_STATISTICS = (
     *_STATISTICS,
     *("last_skewness", "last_kurtosis"),
-    *(f"from_10_{name}" for name in _STATISTICS),
+    *(f"from_10_{name}" for name in _STATISTICS if name == "every_rate" or name not in EVERY),
 )
 COLUMNS = ["dataset", "classes", *UNIT_DIMS, "metric", *CURVE_STATISTICS]
 

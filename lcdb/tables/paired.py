@@ -12,7 +12,7 @@ import xarray as xr
 
 from lcdb import analysis, stats
 from lcdb.summaries.stored import changes, paired_rows
-from lcdb.tables.frame import curve_statistics, tests_of
+from lcdb.tables.frame import EVERY, curve_statistics, tests_of
 from lcdb.tables.views import some_curves, some_draws
 
 if TYPE_CHECKING:
@@ -78,7 +78,10 @@ def pair_statistics(
     """Return the tests of the differences (n, repetition) of a pair: of cells, and of the curve."""
     tests = tests_of(difference, np.ones(difference.shape) if on_lattice else None)
     kept = tests["count"] > 0
-    return tests, curve_statistics({k: value[kept] for k, value in tests.items()}, sizes[kept])
+    found = curve_statistics({k: value[kept] for k, value in tests.items()}, sizes[kept])
+    # Of what would be at every n, tables have one rate of pairs: a summary keeps no other.
+    unused = EVERY.keys() - {"every_rate"}
+    return tests, {name: value for name, value in found.items() if name not in unused}
 
 
 def differences(

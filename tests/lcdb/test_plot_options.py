@@ -169,6 +169,13 @@ def test_a_summary_has_the_same_curves(database_folder, tmp_path):
         assert brief.get_title(loc="left") == whole.get_title(loc="left")
         with pytest.raises(LabelError, match="choose one"):
             plot.quantile_curves(of_summaries[61].sel(**labels))
+        for figure, dataset in (("3a", None), ("D5", 61)):
+            panels = [plot.draw(of, figure, dataset=dataset) for of in (db, of_summaries)]
+            axes = [panel.get_figure().axes for panel in panels]
+            lines = [[line for ax in some for line in ax.lines] for some in axes]
+            assert len(lines[0]) > len(axes[0]) > 1
+            for one, other in zip(*lines, strict=True):
+                np.testing.assert_allclose(one.get_ydata(), other.get_ydata(), atol=1e-6)
 
 
 @pytest.mark.parametrize(
