@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest
 # Of 8,000 modules a fifth is ever imported: Python compiles those when it first does.
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 
-.PHONY: help demo test test-full lint docs pictures explorer-pictures findings clean
+.PHONY: help demo test test-full lint docs pictures explorer-pictures findings learning-rates clean
 
 help:
 	@echo "make demo       install, build the whole iris cube (6.3 million fits) in $(DEMO)/, show it"
@@ -19,6 +19,7 @@ help:
 	@echo "make docs       the pages of docs/ and an API reference as a site in build/docs"
 	@echo "make pictures   docs/pictures, from the database that ships"
 	@echo "make findings   docs/findings.md and its figures, and docs/trials.md, from what ships"
+	@echo "make learning-rates   the picture of a network under cross-validation in docs/own_data.md"
 	@echo "make explorer-pictures   those of the explorer, with the Chromium of this machine"
 	@echo "make clean      remove the virtual environment and caches (never a database)"
 
@@ -68,6 +69,9 @@ pictures: $(VENV)/.demo
 findings: $(VENV)/.demo
 	PYTHONPATH=docs $(BIN)/python -m findings
 	$(BIN)/python docs/trials.py
+
+learning-rates: $(VENV)/.demo
+	$(BIN)/python docs/learning_rates.py
 
 explorer-pictures: $(VENV)/.dev
 	$(BIN)/python tests/explorer_pictures.py docs/pictures/explorer
