@@ -175,7 +175,7 @@ def _step(best, free, low, high, u, h00, h01, h11, damping, probe):
         probe[1] = min(max(u[1] + d1 * width1, low[1]), high[1])
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@njit(nogil=True, cache=True, error_model="numpy")
 def _dot(row, y):
     total = 0.0
     for i in range(len(row)):

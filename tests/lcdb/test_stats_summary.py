@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 from fractions import Fraction
 
@@ -214,3 +217,17 @@ def test_quantiles_of_counts_are_those_that_are_asked_for():
     _, found = summary_of_counts(k, np.array([30, 31, 32, 33]), quantiles)
     shares = k / np.array([[30], [31], [32], [33]])
     np.testing.assert_allclose(found, np.quantile(shares, quantiles, axis=1).T, rtol=1e-12)
+
+
+def test_compiled_anew_and_loaded_give_the_same_bits(tmp_path):
+    """Sums in lanes that are compiled into their callers depend on what was compiled before."""
+    code = (
+        "import numpy as np; from lcdb.stats import summary\n"
+        "x = np.random.default_rng(0).normal(size=(50, 1000)).astype(np.float32)\n"
+        "fields, quantile = summary(x)\n"
+        "print(*(array.tobytes().hex() for array in (*fields.values(), quantile)))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-P", "-c", code]
+    anew, loaded = (subprocess.check_output(command, env=environment) for _ in range(2))
+    assert list(tmp_path.rglob("*.nbc")) and anew == loaded
