@@ -5,34 +5,20 @@ from __future__ import annotations
 import pytest
 from hosts import answer, serving
 from lcdb_builders.storage import pull as pulling
-from remote_database import SHIPPED, make_database
+from pulls import database, files, host  # noqa: F401
+from remote_database import SHIPPED
 
 import lcdb
 from lcdb.cli import main
-from lcdb.remote.transport import Policy
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory):
-    return make_database(tmp_path_factory.mktemp("remote") / "db")
-
-
-@pytest.fixture
-def host(database, monkeypatch):
-    quick = Policy(attempts=2, wait=0.001, longest=0.01, timeout=1.0)
-    monkeypatch.setattr("lcdb.remote.transport.DEFAULT", quick)
+@pytest.fixture(autouse=True)
+def pieces(monkeypatch):
     monkeypatch.setattr(pulling, "PIECE", 100_000)
-    with serving(database) as served:
-        yield served
 
 
 #: Bytes of the cube that is looked at.
 SIZE = (SHIPPED / "tutorial" / "cubes" / "61.nc").stat().st_size
-
-
-def files(root):
-    paths = (path for path in root.rglob("*") if path.is_file())
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
 
 
 def test_a_whole_database_is_copied_once(host, database, tmp_path, capsys):

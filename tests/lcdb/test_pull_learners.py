@@ -14,32 +14,13 @@ from e2e.chaos.death import DIED, changes, run_until
 from hosts import answer, serving
 from lcdb_builders.storage.indexes import index_database
 from lcdb_builders.storage.manifest import Manifest
-from remote_database import make_database
+from pulls import database, files, host  # noqa: F401
 
 import lcdb
 from lcdb.cli import main
 from lcdb.errors import NotBuiltError, NotFoundError
 from lcdb.remote.chunks import Table
 from lcdb.remote.format import CUBE_INDEX, decode
-from lcdb.remote.transport import Policy
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory):
-    return make_database(tmp_path_factory.mktemp("remote") / "db")
-
-
-@pytest.fixture
-def host(database, monkeypatch):
-    quick = Policy(attempts=2, wait=0.001, longest=0.01, timeout=1.0)
-    monkeypatch.setattr("lcdb.remote.transport.DEFAULT", quick)
-    with serving(database) as served:
-        yield served
-
-
-def files(root):
-    paths = (path for path in root.rglob("*") if path.is_file())
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
 
 
 def pull(host, copy, *learners, datasets=("61",)):
