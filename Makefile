@@ -53,10 +53,13 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Compiled beforehand, or else each of the tests' workers would compile what another one is at.
 test: $(VENV)/.dev lint
+	$(BIN)/lcdb compile
 	$(PYTEST) -n $(WORKERS)
 
 test-full: $(VENV)/.dev lint
+	$(BIN)/lcdb compile
 	LCDB_FULL=1 $(PYTEST) -n $(WORKERS)
 
 docs: $(VENV)/.docs

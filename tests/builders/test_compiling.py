@@ -99,10 +99,10 @@ from lcdb_builders.run.progress import Lines
 class Watched(Lines):
     def advance(self, cost, cells):
         super().advance(cost, cells)
-        self.tell(f"advanced {cost:.1f} {cells}")
+        self.tell(f"advanced {cost:.6f} {cells}")
     def begin(self, cost, cells):
         super().begin(cost, cells)
-        self.tell(f"began {cost:.1f} {cells}")
+        self.tell(f"began {cost:.6f} {cells}")
 report = lcdb_builders.build(json.loads(sys.argv[1]), sys.argv[2], workers=1, offline=True,
     progress=Watched(sys.stdout, interval=1e9))
 print(report.computed, not report.failures)
@@ -117,7 +117,7 @@ print(report.computed, not report.failures)
     (began,) = (line.split() for line in lines if line.startswith("began"))
     assert sum(int(cells) for _, _, cells in advances) == int(began[2])
     assert abs(sum(float(cost) for _, cost, _ in advances) - float(began[1])) < 0.5
-    assert lines[compiled + 1] == f"advanced {compile_seconds('neighbours'):.1f} 0"
+    assert lines[compiled + 1] == f"advanced {compile_seconds('neighbours'):.6f} 0"
     # One worker: it compiles first, and what is left of its time is told with that in it.
     assert float(began[1]) > compile_seconds("neighbours")
     assert compiled_files(cache)
@@ -156,7 +156,7 @@ print(scores["accuracy"].mean(), scores["brier"].mean())
     assert scores() == [accuracy, brier]
     helper = root / "lcdb_builders" / "kernels" / "scores" / "counts.py"
     text = helper.read_text()
-    old = "wrong * (1.0 if classes == 2 else 2.0) / rows"
+    old = "wrong * (1.0 if classes == 2 else 2.0)"
     assert text.count(old) == 1
     helper.write_text(text.replace(old, f"2 * {old}"))
     assert scores() == [accuracy, 2 * brier]

@@ -160,6 +160,23 @@ def test_the_number_of_repetitions_is_the_first_that_suffices():
     assert np.isnan(stats.repetitions_for(np.nan))
 
 
+@pytest.mark.parametrize(("mean", "low", "high"), [(0.3, 0.1, 0.5), (-0.3, -0.4, -0.2)])
+def test_repetitions_of_a_mean_and_its_interval(mean, low, high):
+    """The mean, the end farther from 0 and the nearer one, each by a search of its own."""
+    needed = stats.repetitions_of_moments(mean, low, high, 0.4, power=0.9, alpha=0.01)
+    ends = max(abs(low), abs(high)), min(abs(low), abs(high))
+    for found, size in zip(needed, (abs(mean), *ends), strict=False):
+        enough = (
+            r
+            for r in range(2, 10_000)
+            if scipy_stats.nct.sf(scipy_stats.t.isf(0.005, r - 1), r - 1, size / 0.4 * r**0.5)
+            >= 0.9
+        )
+        assert found == next(enough)
+    wider = stats.repetitions_of_moments(mean, -0.1, 0.5, 0.4, power=0.9, alpha=0.01)
+    assert np.isinf(wider[2])
+
+
 def test_power_of_other_tests():
     d = np.random.default_rng(46).normal(-0.4, 1.0, 500)
     numbers = np.array([10, 60])

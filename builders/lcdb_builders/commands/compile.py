@@ -1,4 +1,4 @@
-"""Compile the kernels for this machine, as every build does before it starts.
+"""Compile the kernels for this machine, which a build otherwise does beside computing.
 
 Compiled code is kept in the user's cache (or in the folder that LCDB_CACHE names), and found again
 until a source, Python, NumPy, Numba or the processor is another one. Without a plan: for
