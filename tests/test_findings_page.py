@@ -191,9 +191,10 @@ def of_rankings(claims: Claims) -> None:
 def of_scores(claims: Claims) -> None:
     plain, scaled = claims.plain, claims.scaled
     where = ("default", "random", "varying")
+    both = [id for id in plain.files if id in scaled.files]
     for metric in ("accuracy", "auc"):
         gains, real = [], []
-        for id in plain.files:
+        for id in both:
             a, b = (some.last(id, metric, *where) for some in (plain, scaled))
             gain = b["mean"] - a["mean"]
             error = np.sqrt(a["sd"] ** 2 / a["count"] + b["sd"] ** 2 / b["count"])
@@ -211,8 +212,9 @@ def of_scores(claims: Claims) -> None:
         claims.say("so that its accuracy is # unscaled and # standardised", *scores)
     moved = []
     for metric in ("accuracy", "auc"):
-        rates = [some.of(metric, tuning="default").groupby("learner")["rate"].mean()
-                 for some in (plain, scaled)]  # fmt: skip
+        frames = [some.of(metric, tuning="default") for some in (plain, scaled)]
+        rates = [frame[frame["dataset"].isin(both)].groupby("learner")["rate"].mean()
+                 for frame in frames]  # fmt: skip
         moved.append(rates[1] - rates[0])
     claims.say("moves by # points (accuracy) and # (AUC) on average over learners, at most by #",
                *(m.abs().mean() for m in moved), max(m.abs().max() for m in moved))  # fmt: skip

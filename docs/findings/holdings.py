@@ -47,13 +47,17 @@ def section(found: Evidence) -> str:
     expected, lost = (found.tables["table_A9"].rows[i] for i in range(2))
     few, many = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
     there = [f"{name} ({id})" for id, name in found.names.items()]
+    paired = {found.db.headers[plain].id for plain, _ in found.pairs}
+    alone = [name for id, name in found.names.items() if id not in paired]
+    of_scalings = f" ({listed(alone)}: unscaled alone)" if alone else ""
     return f"""## What it holds
 
 {len(found.headers)} of the nine datasets of the plan `reference`: {listed(there)}. The paper's
 tenth, 44037, could not be had; a dataset of the plan that is not named has not been built.
 Learners: {listed(found.learners)}. Three samplings, fixed and varying test sets, unscaled and
-standardised features, {listed(f"{n:,}" for n in repetitions)} repetitions; every n up to 32 and
-from there some 70 up to the largest; tuned curves of additive training sets, at 24 sizes. Cells
+standardised features{of_scalings}, {listed(f"{n:,}" for n in repetitions)} repetitions; every n up
+to 32 and from there some 70 up to the largest; tuned curves of additive training sets, at 24
+sizes. Cells
 ship at {sizes[few]} ({found.names[few]}) to {sizes[many]} ({found.names[many]}) of these sizes; the
 rates below are of all of them.
 

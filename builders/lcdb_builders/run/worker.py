@@ -18,7 +18,9 @@ __all__ = ["main"]
 
 def _end_with_input() -> None:
     """End this process when the build that holds the other end of its input is gone."""
-    sys.stdin.buffer.read()
+    # Not through sys.stdin, whose lock a thread may not hold when the interpreter shuts down.
+    while os.read(0, 4096):
+        pass
     os._exit(0)
 
 
