@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import random
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from counts import counts
+from damages import flip
 from lcdb_builders.kernels.core.dispatcher import PartEntry, is_nested
 from lcdb_builders.kernels.core.jit import kernel
 
@@ -84,7 +87,20 @@ def test_parts_are_found_again_where_their_callers_are_compiled(tmp_path):
     numbers, hits, is_part, below = run()
     assert (hits, is_part, below) == (0, "True", "5")
     wholes = list((tmp_path / "cache").rglob("*.kernel"))
-    assert len(wholes) == 2 and list((tmp_path / "cache").rglob("below-*.part"))
-    for path in wholes:
-        path.unlink()
-    assert run() == (numbers, 1, "True", "5")
+    (part,) = (tmp_path / "cache").rglob("below-*.part")
+    assert len(wholes) == 2
+
+    def again():
+        for path in wholes:
+            path.unlink()
+        return run()
+
+    assert again() == (numbers, 1, "True", "5")
+    intact = part.read_bytes()
+    draw = random.Random(3)
+    for _ in range(counts(1, 90)):
+        part.write_bytes(intact)
+        flip(part, draw)
+        damaged = part.read_bytes()
+        assert again() == (numbers, 0, "True", "5")
+        assert part.read_bytes() != damaged  # compiled, and kept once more
