@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 DEMO ?= demo
-# Many tests wait for processes that they kill or stop: two workers a core keep the cores busy.
-WORKERS ?= 4
+# Tests of a file share what they build first, so they stay together.
+WORKERS ?= 2
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 # Of 8,000 modules a fifth is ever imported: Python compiles those when it first does.
@@ -56,11 +56,11 @@ lint: $(VENV)/.dev
 # Compiled beforehand, or else each of the tests' workers would compile what another one is at.
 test: $(VENV)/.dev lint
 	$(BIN)/lcdb compile
-	$(PYTEST) -n $(WORKERS)
+	$(PYTEST) -n $(WORKERS) --dist loadfile
 
 test-full: $(VENV)/.dev lint
 	$(BIN)/lcdb compile
-	LCDB_FULL=1 $(PYTEST) -n $(WORKERS)
+	LCDB_FULL=1 $(PYTEST) -n $(WORKERS) --dist loadfile
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html --fail-on-warning --keep-going --quiet docs build/docs
