@@ -21,7 +21,7 @@ from lcdb._version import __version__
 from lcdb.errors import LCDBError
 
 if TYPE_CHECKING:
-    from lcdb import analysis, distribution, plot, reporting, schema, stats, tables
+    from lcdb import analysis, distribution, plot, reporting, schema, shipped, stats, tables
     from lcdb.database import Database, open
     from lcdb.reporting import report
     from lcdb.shipped import reference, tutorial
@@ -42,6 +42,7 @@ __all__ = [
     "report",
     "reporting",
     "schema",
+    "shipped",
     "stats",
     "tables",
     "tutorial",
@@ -60,6 +61,7 @@ _LAZY = {
     "report": "lcdb.reporting",
     "reporting": "",
     "schema": "",
+    "shipped": "",
     "stats": "",
     "tables": "",
     "tutorial": "lcdb.shipped",

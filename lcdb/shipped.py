@@ -60,10 +60,10 @@ def crossing(*, chunks: Any = None) -> Database:
 def reference() -> Database:
     """Open the summary of the reference database, which ships with the package.
 
-    It was built from the plan `reference`: nine datasets, ten learners, three samplings, fixed and
-    varying test sets, unscaled and standardised features, tuned and not, 1,000 repetitions. Of each
-    cell there are moments, quantiles and tests of normality, at up to 48 sizes; the tables of all
-    sizes come out as from the whole. See ``lcdb info reference`` for its version, which citations
+    It was built from the plan `reference`: ten learners, three samplings, fixed and varying test
+    sets, unscaled and standardised features, tuned and not, 1,000 repetitions. Of each cell there
+    are moments, quantiles and tests of normality, at up to 48 sizes; the tables of all sizes come
+    out as from the whole. ``lcdb info reference`` lists its datasets and the version that citations
     name.
 
     Raises
@@ -93,35 +93,6 @@ def _summaries(folder: Path) -> Database:
     return Database(folder, check=False)
 
 
-def named(path: str) -> str:
-    """Return where a database is that is named on a command line: shipped ones have names.
-
-    Examples
-    --------
-    >>> named("some/folder"), Path(named("tutorial")).name
-    ('some/folder', 'tutorial')
-    """
-    known = {"crossing": crossing, "reference": reference, "tutorial": tutorial}
-    if path in known and not Path(path).exists():
-        with known[path]() as db:
-            return str(db.path)
-    return path
-
-
-def opening(path: object) -> str:
-    """Return the call that opens a database again: of those that ship, whoever runs it.
-
-    Examples
-    --------
-    >>> opening("some/folder"), opening(tutorial().path)
-    ("lcdb.open('some/folder')", 'lcdb.tutorial()')
-    """
-    for name in ("reference", "tutorial"):
-        if Path(str(path)) == _DATA / name:
-            return f"lcdb.{name}()"
-    return f"lcdb.open({str(path)!r})"
-
-
 def experiments(*, chunks: Any = None) -> Database:
     """Open the experiments that ship with the package: trials of `dse`, lifetimes of `pendulum`.
 
@@ -141,3 +112,41 @@ def experiments(*, chunks: Any = None) -> Database:
     """
     # Checked when it was packaged; a summary without a manifest would take a probe.
     return Database(_DATA / "experiments", chunks=chunks, check=False)
+
+
+# Names on a command line, and the calls that do the same.
+_CALLS = {
+    "crossing": "lcdb.shipped.crossing()",
+    "experiments": "lcdb.shipped.experiments()",
+    "reference": "lcdb.reference()",
+    "tutorial": "lcdb.tutorial()",
+}
+
+
+def named(path: str) -> str:
+    """Return where a database is that is named on a command line: shipped ones have names.
+
+    Examples
+    --------
+    >>> named("some/folder"), Path(named("tutorial")).name
+    ('some/folder', 'tutorial')
+    """
+    if path not in _CALLS or Path(path).exists():
+        return path
+    if path == "reference":
+        reference().close()  # says how to make it, where this installation has none
+    return str(_DATA / path)
+
+
+def opening(path: object) -> str:
+    """Return the call that opens a database again: of those that ship, whoever runs it.
+
+    Examples
+    --------
+    >>> opening("some/folder"), opening(tutorial().path)
+    ("lcdb.open('some/folder')", 'lcdb.tutorial()')
+    """
+    for name, call in _CALLS.items():
+        if Path(str(path)) == _DATA / name:
+            return call
+    return f"lcdb.open({str(path)!r})"

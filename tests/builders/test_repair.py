@@ -116,14 +116,39 @@ def test_a_reader_that_hangs_is_ended(root, monkeypatch):
     assert found.lost == [UNITS[0].label] and len(found.kept) == len(UNITS) - 1
 
 
+# The reader's process, in which reading one unit never ends.
+HANGING = """
+import sys
+from lcdb_builders.storage import salvage
+
+read = salvage.read_values
+
+def hang(file, contents, unit, variable):
+    while unit.label == sys.argv[2]:
+        pass
+    return read(file, contents, unit, variable)
+
+salvage.read_values = hang
+salvage.main(sys.argv[1])
+"""
+
+
 def test_the_reader_of_a_cube_may_compute_for_a_limited_time(root, monkeypatch):
     forget_manifest(root)
-    monkeypatch.setattr(salvaging, "_SECONDS", -10.0)  # less than it takes to start
-    monkeypatch.setattr(salvaging.math, "ceil", lambda seconds: 0)
-    monkeypatch.setattr(salvaging, "_PATIENCE", -20)
+    victim = UNITS[2].label
+    ended = []
+    run = subprocess.run
+
+    def hanging(command, **options):
+        done = run([command[0], "-P", "-c", HANGING, command[-1], victim], **options)
+        ended.append(done.returncode)
+        return done
+
+    monkeypatch.setattr(salvaging, "_SECONDS", 3.0)  # of computing; starting takes below one
+    monkeypatch.setattr(salvaging.subprocess, "run", hanging)
     found = salvage(root, "toy", keep=False)
-    # A fast machine may come to the first unit within that time, and no further.
-    assert found.kept == [] and found.lost in ([], [UNITS[0].label])
+    assert ended == [-signal.SIGXCPU, 0]
+    assert found.lost == [victim] and set(found.kept) == {u.label for u in UNITS} - {victim}
 
 
 BEGUN = b'["started", "toy"]\n["begun", "%s"]\n' % UNITS[0].label.encode()
