@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 DEMO ?= demo
 # Tests of a file share what they build first, so they stay together.
-WORKERS ?= 2
+WORKERS ?= 3
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 # Of 8,000 modules a fifth is ever imported: Python compiles those when it first does.
@@ -56,11 +56,11 @@ lint: $(VENV)/.dev
 # Compiled beforehand, or else each of the tests' workers would compile what another one is at.
 test: $(VENV)/.dev lint
 	$(BIN)/lcdb compile
-	$(PYTEST) -n $(WORKERS) --dist loadfile
+	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-full: $(VENV)/.dev lint
 	$(BIN)/lcdb compile
-	LCDB_FULL=1 $(PYTEST) -n $(WORKERS) --dist loadfile
+	LCDB_FULL=1 $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html --fail-on-warning --keep-going --quiet docs build/docs
@@ -77,7 +77,7 @@ learning-rates: $(VENV)/.demo
 	$(BIN)/python docs/learning_rates.py
 
 explorer-pictures: $(VENV)/.dev
-	$(BIN)/python tests/explorer_pictures.py docs/pictures/explorer
+	$(BIN)/python -m tests.support.explorer_pictures docs/pictures/explorer
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,7 +14,7 @@ hypothesis.settings.register_profile("lcdb", deadline=None)
 hypothesis.settings.load_profile("lcdb")
 
 # Records which arguments and options tests try, and judges when all of them have run.
-pytest_plugins = ["doors.plugin"]
+pytest_plugins = ["tests.doors.plugin"]
 
 # Builds leave a signal ignored that they were started with ignored (nohup, a shell's background
 # jobs). Tests that send signals start from the usual state, whoever started them.
@@ -24,6 +24,11 @@ for _number, _usual in (
 ):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the files that take longest, so that no worker is left alone with them."""
+    items.sort(key=lambda item: "e2e" not in item.path.parts)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ TESTS = Path(__file__).parent
 SETTINGS = """
 [pytest]
 testpaths = tests
-pythonpath = tests .
+pythonpath = .
 addopts = --import-mode=importlib
 """
 TOY = '''
@@ -66,11 +66,11 @@ import lcdb.cli
 lcdb.cli.all_commands = lambda: {"greet": ("greet", "command", "")}
 """
 CONFTEST = f"""
-import doors.inventory
+from tests.doors import inventory
 {START}
-doors.inventory.MODULES = ["toy"]
-doors.inventory.TOOLS = "toy.tools"
-pytest_plugins = ["doors.plugin"]
+inventory.MODULES = ["toy"]
+inventory.TOOLS = "toy.tools"
+pytest_plugins = ["tests.doors.plugin"]
 """
 # An argument counts in a call that returns, by a test, whose result is asserted, also by a helper.
 GOOD = """
@@ -146,6 +146,7 @@ def test_nothing_is_asserted():
 @pytest.fixture
 def project(tmp_path):
     shutil.copytree(TESTS / "doors", tmp_path / "tests" / "doors")
+    (tmp_path / "tests" / "__init__.py").touch()
     (tmp_path / "pytest.ini").write_text(SETTINGS)
     (tmp_path / "toy.py").write_text(TOY)
     (tmp_path / "command.py").write_text(COMMAND)

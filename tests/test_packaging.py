@@ -11,8 +11,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from counts import FULL
-from environments import ROOT, built, clean, environment, link, needed
+
+from tests.support.counts import FULL
+from tests.support.environments import ROOT, built, clean, environment, link, needed
 
 with (ROOT / "pyproject.toml").open("rb") as file:
     PROJECT = tomllib.load(file)["project"]

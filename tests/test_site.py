@@ -10,10 +10,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from counts import FULL
-from explorer_pictures import STATES, take
 
 import lcdb
+from tests.support.counts import FULL
+from tests.support.explorer_pictures import STATES, take
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -10,8 +10,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from counts import counts
 from lcdb_builders.experiments import pendulum
+
+from tests.support.counts import counts
 
 LIFETIMES, EPISODES = counts(8, 80), counts(1, 20)
 

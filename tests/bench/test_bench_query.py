@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counts import counts
-from cubes import toy_units, write_cube
 from lcdb_builders.domain.unit import DRAWS
-from plausible import plausible_scores, snapshot_of
 
 import lcdb
 from lcdb.schema import LEARNERS, SAMPLINGS, TUNINGS
+from tests.support.counts import counts
+from tests.support.cubes import toy_units, write_cube
+from tests.support.plausible import plausible_scores, snapshot_of
 
 ROWS = counts(200, 4970)
 REPETITIONS = counts(20, 1000)

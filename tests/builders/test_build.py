@@ -9,10 +9,10 @@ from lcdb_builders.planning import cost
 from lcdb_builders.run import build as module
 from lcdb_builders.run.status import overview
 from lcdb_builders.storage.repair import verify
-from pools import pool, shared  # noqa: F401
 
 import lcdb
 from lcdb.errors import FailedBlocksError, PlanError
+from tests.support.pools import pool, shared  # noqa: F401
 
 PLAN = {
     "datasets": [61],

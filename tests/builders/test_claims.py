@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cubes import block_scores, toy_snapshot, toy_units
-from e2e.chaos.fork import Forked
 from lcdb_builders.domain.unit import DRAWS
 from lcdb_builders.storage import lease as leases
 from lcdb_builders.storage.environment import environment
@@ -16,6 +14,8 @@ from lcdb_builders.storage.journal import Claims, Journal
 from lcdb_builders.storage.pack import pack
 
 from lcdb.errors import PlanError
+from tests.support.chaos.fork import Forked
+from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
 SNAPSHOT = toy_snapshot(rows=12)
 R = 3

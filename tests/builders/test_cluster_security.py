@@ -13,9 +13,9 @@ import pytest
 from distributed import Client, Scheduler, Security
 from distributed.deploy.spec import SpecCluster
 from lcdb_builders.run.cluster import check_pool, local_pool, security_of
-from pools import pool, shared  # noqa: F401
 
 from lcdb.errors import PlanError
+from tests.support.pools import pool, shared  # noqa: F401
 
 # What an attacker tries at an address: a client with no key, with a key of their own.
 ATTACK = """

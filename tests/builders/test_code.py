@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cubes import block_scores, toy_snapshot, toy_units
 from lcdb_builders import build
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.kernels.core.sources import Sources
@@ -27,6 +26,7 @@ import lcdb
 from lcdb._version import __version__
 from lcdb.cli import main
 from lcdb.errors import LCDBError, PlanError
+from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
 PLAN = {"datasets": [61], "learners": ["NMC"], "sizes": [5, 30], "repetitions": 6}
 UNIT = Unit("61", "ab", 1, "LDC", "", "{}", "kernel-1", "random", "fixed", "default", "", (1, 2, 3))

@@ -13,9 +13,9 @@ import pytest
 from lcdb_builders import sources
 from lcdb_builders.domain import snapshot as store
 from lcdb_builders.sources.bundled import bundled
-from openml_server import OpenMLServer, Served
 
 from lcdb.cli import main
+from tests.support.openml_server import OpenMLServer, Served
 
 ROWS = "".join(f"{i}.5,{'xyz'[i % 3]}\n" for i in range(12))
 HEADER = "@relation wine\n@attribute width real\n@attribute kind {x,y,z}\n@data\n"

@@ -11,7 +11,6 @@ import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
-from cubes import toy_scores, toy_snapshot, toy_units, write_cube
 from lcdb_builders.domain.unit import DRAWS
 from lcdb_builders.storage.contents import Contents
 from lcdb_builders.storage.cube import (
@@ -31,6 +30,7 @@ from lcdb.schema import (
     STATUSES,
     VARIABLES,
 )
+from tests.support.cubes import toy_scores, toy_snapshot, toy_units, write_cube
 
 SNAPSHOT = toy_snapshot(rows=100)  # m = 70: two chunks along n, the second one partly filled
 R = 6

@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.domain.unit import DRAWS, Block, Unit, canonical_json
 from lcdb_builders.learners import registry
 from lcdb_builders.reference.block import draws_block, reference_block
 from lcdb_builders.reference.cell import fit_cell, score_cell, training_rows, weighted_rows
 from lcdb_builders.sources.bundled import bundled
-from oracles import sampling as oracle
-from oracles import tuning as tuning_oracle
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from lcdb.schema import LEARNERS, METRICS, SAMPLINGS, VARIABLES
+from tests.oracles import sampling as oracle
+from tests.oracles import tuning as tuning_oracle
+from tests.support.counts import counts
 
 SEED = 11
 SIZES = (1, 2, 3, 5, 10, 40, 105)

@@ -15,12 +15,12 @@ from lcdb_builders.experiments.dse import tasks as dse_tasks
 from lcdb_builders.experiments.dse.build import SEED, build_dse, obtain, parts
 from lcdb_builders.experiments.dse.learners import LEARNERS
 from lcdb_builders.experiments.dse.tasks import draw
-from oracles.dse import plain_trial
 
 import lcdb
 from lcdb.cli import main
 from lcdb.errors import FetchError, LabelError, PlanError
 from lcdb.schema import EXPERIMENTS
+from tests.oracles.dse import plain_trial
 
 SMALL = {"tasks": ["moons"], "learners": ["kNN", "LR"], "modes": ["random"], "offline": True}
 

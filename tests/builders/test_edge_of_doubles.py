@@ -11,12 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.learners.linear import LREG, LSVC
 from lcdb_builders.learners.svm import GSVC
 from lcdb_builders.reference.machine import check_kernel, dataset_gamma
-from onevsrest import SAMPLINGS, block_of, cells, check_metrics, fitted, snapshot_of
-from oracles import edge
+
+from tests.oracles import edge
+from tests.support.counts import counts
+from tests.support.onevsrest import SAMPLINGS, block_of, cells, check_metrics, fitted, snapshot_of
 
 ALL = [pytest.param(learner, id=learner.name) for learner in (LREG(), LSVC(), GSVC())]
 UNITS = [(1.0, 1e3), (1.0, 1e8), (1.0, 1e12), (1.0, 1e15), (1e-80, 1e8), (1e-150, 0.0)]

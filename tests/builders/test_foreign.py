@@ -28,8 +28,6 @@ from lcdb_builders.run.status import overview
 from lcdb_builders.run.timing import time_units
 from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.storage.layout import Lengths
-from oracles.sampling import cell
-from pools import pool, shared  # noqa: F401
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NearestCentroid
@@ -40,6 +38,8 @@ from sklearn.svm import SVC
 import lcdb
 from lcdb.errors import FailedBlocksError, PartialCurveWarning, PlanError
 from lcdb.schema import METRICS
+from tests.oracles.sampling import cell
+from tests.support.pools import pool, shared  # noqa: F401
 
 MINE = '''
 import numpy as np

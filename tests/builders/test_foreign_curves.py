@@ -14,7 +14,6 @@ from typing import Any
 import lcdb_builders
 import numpy as np
 import pytest
-from counts import FULL
 from lcdb_builders import sources
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.sampling import largest_size
@@ -31,13 +30,14 @@ from lcdb_builders.run.tasks import block_to_json
 from lcdb_builders.run.timing import time_units
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.naming import describe
-from oracles.sampling import cell
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 import lcdb
+from tests.oracles.sampling import cell
+from tests.support.counts import FULL
 
 pytestmark = [
     pytest.mark.full,

@@ -10,8 +10,6 @@ import time
 
 import numpy as np
 import pytest
-from cubes import block_scores, toy_snapshot, toy_units
-from e2e.chaos.fork import Forked
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.storage import lease as leases
 from lcdb_builders.storage.blockfile import BlockFile
@@ -22,6 +20,8 @@ from lcdb_builders.storage.lease import Lease, locked
 from lcdb_builders.storage.records import decode_record, encode_record
 
 from lcdb.errors import DamagedError, DeterminismError, PlanError, SchemaError
+from tests.support.chaos.fork import Forked
+from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
 SNAPSHOT = toy_snapshot()
 DRAWS_UNIT, UNIT, TUNED = toy_units(SNAPSHOT, learners=("LDC",), tunings=("default", "tuned"))

@@ -6,7 +6,6 @@ import json
 
 import numpy as np
 import pytest
-from counts import FULL, counts
 from lcdb_builders.domain.sampling import largest_size
 from lcdb_builders.domain.unit import Block, Unit, canonical_json
 from lcdb_builders.learners import kept as keeping
@@ -17,9 +16,10 @@ from lcdb_builders.predict.kernels import hear, runs
 from lcdb_builders.predict.metrics import Said
 from lcdb_builders.reference.cell import answer_cell, fit_cell, training_rows
 from lcdb_builders.reference.metrics import cell_scores
-from snapshots import REAL, generated, real
 
 from lcdb.schema import LEARNERS, METRICS, SAMPLINGS
+from tests.support.counts import FULL, counts
+from tests.support.snapshots import REAL, generated, real
 
 SPLITS = ("fixed", "pool", "varying")
 KINDS = ("two classes", "rare class", "integers", "ten classes")

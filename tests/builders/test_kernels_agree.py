@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.domain.unit import Block, Unit, canonical_json
 from lcdb_builders.learners import registry
 from lcdb_builders.reference.agreement import allowed
 from lcdb_builders.reference.cell import answer_cell, fit_cell, training_rows
-from snapshots import GENERATED, REAL, generated, real
 
 from lcdb.schema import METRICS, SAMPLINGS
+from tests.support.counts import counts
+from tests.support.snapshots import GENERATED, REAL, generated, real
 
 SEED = 3
 SPLITS = (("fixed", "pool"), ("varying",))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.kernels.core.sets import Task, weigh
 from lcdb_builders.kernels.gaussian import model as gaussian
 from lcdb_builders.kernels.gaussian import moments
 from lcdb_builders.kernels.gaussian import qr as triangles
 from lcdb_builders.reference import gaussian as reference
-from snapshots import GENERATED, REAL, generated, real
+
+from tests.support.counts import counts
+from tests.support.snapshots import GENERATED, REAL, generated, real
 
 KINDS = {"NMC": gaussian.NMC, "LDC": gaussian.LDC, "QDC": gaussian.QDC}
 

@@ -15,12 +15,12 @@ import lcdb_builders
 import numba
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.kernels.core import jit, store
 from lcdb_builders.run.compiling import compile_kernels
 from lcdb_builders.sources.cache import snapshot_cache
 
 from lcdb.errors import StorageError
+from tests.support.counts import counts
 
 BOOTSTRAP = """
 import numpy as np, sys, time

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.kernels.core.sets import draw
 from lcdb_builders.learners.batch import task_of
 from lcdb_builders.learners.linear import LREG, LSVC
-from onevsrest import (
+
+from tests.oracles import linear as oracle
+from tests.support.counts import counts
+from tests.support.onevsrest import (
     FILES,
     SAMPLINGS,
     block_of,
@@ -25,8 +27,7 @@ from onevsrest import (
     snapshot_of,
     spread_of,
 )
-from oracles import linear as oracle
-from problems import KINDS, problem
+from tests.support.problems import KINDS, problem
 
 CASES = [
     pytest.param(learner, {name: value}, id=f"{learner.name}-{name}={value}")
@@ -154,7 +155,7 @@ def test_additive_order_is_that_of_the_draws():
 
 
 PLAIN = """
-from builders.test_kernels_linear import small_blocks
+from tests.builders.test_kernels_linear import small_blocks
 for values in small_blocks():
     print(*values.ravel().tolist())
 """
@@ -173,7 +174,7 @@ def test_plain_python_gives_the_same_numbers():
     """Kernels that are not compiled: what coverage and debuggers see."""
     run = subprocess.run(
         [sys.executable, "-c", PLAIN],
-        env=dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=str(Path(__file__).parents[1])),
+        env=dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=str(Path(__file__).parents[2])),
         capture_output=True,
         text=True,
         check=True,

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from counts import counts
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lcdb_builders.kernels.core import elementary
@@ -17,7 +16,9 @@ from lcdb_builders.kernels.scores import metrics
 from lcdb_builders.learners import batch
 from lcdb_builders.reference.metrics import cell_scores
 from numba import njit
-from oracles import metrics as oracle
+
+from tests.oracles import metrics as oracle
+from tests.support.counts import counts
 
 # The log-odds at which p is clipped.
 CLIP = math.log(2.0**-52)

@@ -29,8 +29,9 @@ from lcdb_builders.kernels.neighbours.votes import votes_block
 from lcdb_builders.kernels.scores.metrics import room, score_probabilities
 from lcdb_builders.learners import neighbours as learner_module
 from lcdb_builders.learners import registry
-from snapshots import generated
-from tuned import tuned_unit
+
+from tests.support.snapshots import generated
+from tests.support.tuned import tuned_unit
 
 NNC = registry.get("NNC")
 

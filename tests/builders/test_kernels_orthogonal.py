@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.kernels.linear.coordinates import hinge_root, logistic_root, penalty_of, scaled
 from lcdb_builders.kernels.linear.newton import Problem
 from lcdb_builders.kernels.linear.qr_fallback import HINGE, LOGISTIC, orthogonal_newton
 from lcdb_builders.learners.linear import LREG, LSVC
-from onevsrest import block_of, cells, dataset, fitted
-from oracles import linear as oracle
-from problems import KINDS, problem
+
+from tests.oracles import linear as oracle
+from tests.support.counts import counts
+from tests.support.onevsrest import block_of, cells, dataset, fitted
+from tests.support.problems import KINDS, problem
 
 
 def fit(kind, X, sign, price):

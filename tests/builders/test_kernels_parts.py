@@ -10,10 +10,11 @@ import sys
 
 import numpy as np
 import pytest
-from counts import counts
-from damages import flip
 from lcdb_builders.kernels.core.dispatcher import PartEntry, is_nested
 from lcdb_builders.kernels.core.jit import kernel
+
+from tests.support.counts import counts
+from tests.support.damages import flip
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled"

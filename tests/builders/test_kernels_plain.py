@@ -9,17 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
-TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 SCRIPT = """
 import sys
 
-sys.path[:0] = {paths!r}
+sys.path.insert(0, {root!r})
 import numpy as np
 from lcdb_builders.kernels.core import jit
 from lcdb_builders.learners import registry
 from lcdb_builders.domain.unit import Block, Unit, canonical_json
-from snapshots import generated
+from tests.support.snapshots import generated
 
 found = []
 for name, params, kind in {learners!r}:
@@ -53,7 +53,7 @@ LEARNERS = [
 
 
 def blocks(path, learners, **environment):
-    script = SCRIPT.format(paths=[str(TESTS), str(TESTS / "builders")], learners=learners)
+    script = SCRIPT.format(root=str(ROOT), learners=learners)
     done = subprocess.run(
         [sys.executable, "-c", script, str(path)],
         env={**os.environ, **environment},

@@ -9,12 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.kernels.svm.gram import gram_of, place_of
 from lcdb_builders.learners.svm import GSVC
 from lcdb_builders.reference.metrics import TIED, labels
 from lcdb_builders.reference.svm import dataset_gamma
-from onevsrest import (
+from scipy import stats
+from sklearn.svm import SVC
+
+from tests.oracles import linear as oracle
+from tests.support.counts import counts
+from tests.support.onevsrest import (
     FILES,
     SAMPLINGS,
     block_of,
@@ -27,10 +31,7 @@ from onevsrest import (
     snapshot_of,
     spread_of,
 )
-from oracles import linear as oracle
-from problems import KINDS, problem
-from scipy import stats
-from sklearn.svm import SVC
+from tests.support.problems import KINDS, problem
 
 LEARNER = GSVC()
 SPLITS = ("fixed", "varying")
@@ -168,7 +169,7 @@ def test_alike_to_libsvm_in_distribution(sampling):
 
 
 PLAIN = """
-from builders.test_kernels_svm import small_blocks
+from tests.builders.test_kernels_svm import small_blocks
 for values in small_blocks():
     print(*values.ravel().tolist())
 """
@@ -187,7 +188,7 @@ def plain_python(program):
     """Run a program with kernels that are not compiled; return what it prints."""
     run = subprocess.run(
         [sys.executable, "-c", program],
-        env=dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=str(Path(__file__).parents[1])),
+        env=dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=str(Path(__file__).parents[2])),
         capture_output=True,
         text=True,
         check=True,
@@ -202,7 +203,7 @@ def test_plain_python_gives_the_same_numbers():
 
 
 LIMITED = """
-from builders.test_kernels_svm import small_blocks
+from tests.builders.test_kernels_svm import small_blocks
 from lcdb_builders.kernels.svm import working_set as nearby
 nearby.MOST_ROUNDS = 1
 try:

@@ -229,7 +229,7 @@ def test_the_implementation_names_the_versions():
         f"scikit-learn-{sklearn.__version__}"
     )
     foreign = registry.get("X", "estimators.Prior", allow_import=True)
-    source = Path(__file__).parent.parent / "estimators.py"
+    source = Path(__file__).parents[1] / "elsewhere" / "estimators.py"
     digest = hashlib.sha256(b"estimators.py\0" + source.read_bytes()).hexdigest()
     assert f"estimators-{digest[:16]}" in foreign.implementation.split(",")
 

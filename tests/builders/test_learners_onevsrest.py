@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from lcdb_builders.learners.linear import LREG, LSVC
 from lcdb_builders.learners.svm import GSVC
-from onevsrest import SAMPLINGS, block_of, cells, fitted, snapshot_of
-from problems import problem
+
+from tests.support.onevsrest import SAMPLINGS, block_of, cells, fitted, snapshot_of
+from tests.support.problems import problem
 
 LEARNERS = [pytest.param(learner, id=learner.name) for learner in (LREG(), LSVC(), GSVC())]
 SPLITS = ("fixed", "varying")

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from counts import counts
 from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.predict import cells as computing
 from lcdb_builders.predict import spending
@@ -44,6 +43,7 @@ from sklearn.tree import DecisionTreeClassifier
 import lcdb
 from lcdb.errors import ArgumentError, DatasetError, LabelError, PartialCurveWarning
 from lcdb.schema import METRICS, SAMPLINGS
+from tests.support.counts import counts
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]

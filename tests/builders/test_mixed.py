@@ -7,7 +7,6 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from cubes import block_scores, toy_snapshot, toy_units
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.manifest import cube_path
@@ -15,6 +14,7 @@ from lcdb_builders.storage.pack import pack
 
 from lcdb.cli import main
 from lcdb.errors import PlanError
+from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
 SNAPSHOT = toy_snapshot(rows=12)
 ONE = toy_units(SNAPSHOT, learners=("NMC",))

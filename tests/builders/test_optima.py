@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from counts import FULL, counts
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.linear import LREG, LSVC
 from lcdb_builders.learners.svm import GSVC
-from onevsrest import FILES, SAMPLINGS, block_of, cells, dataset, fitted, snapshot_of
-from oracles import linear as oracle
-from problems_tied import KINDS, tied
 
 from lcdb.schema import LEARNERS
+from tests.oracles import linear as oracle
+from tests.support.counts import FULL, counts
+from tests.support.onevsrest import FILES, SAMPLINGS, block_of, cells, dataset, fitted, snapshot_of
+from tests.support.problems_tied import KINDS, tied
 
 CHEAP = {"RFOR": {"trees": 3}, "ADAB": {"stumps": 5}}
 

@@ -11,10 +11,6 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from counts import counts
-from cubes import block_scores, toy_scores, toy_snapshot, toy_units, write_cube
-from e2e.chaos.fork import Forked, outcome
-from e2e.chaos.memory import in_memory
 from lcdb_builders.domain.unit import DRAWS, Block
 from lcdb_builders.storage.cube import read_contents, read_values
 from lcdb_builders.storage.environment import environment
@@ -23,6 +19,10 @@ from lcdb_builders.storage.manifest import Manifest
 from lcdb_builders.storage.pack import pack
 
 from lcdb.errors import DeterminismError, PlanError
+from tests.support.chaos.fork import Forked, outcome
+from tests.support.chaos.memory import in_memory
+from tests.support.counts import counts
+from tests.support.cubes import block_scores, toy_scores, toy_snapshot, toy_units, write_cube
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ from lcdb_builders.storage.manifest import Manifest, manifest_path
 from lcdb_builders.storage.pack import pack
 from lcdb_builders.storage.parts import Target
 from lcdb_builders.storage.repair import verify
-from trials import EPISODES, build, compute, toy_parts, toy_trials
 
 import lcdb
 from lcdb.errors import DeterminismError, LabelError, PlanError, SchemaError
 from lcdb.schema import STATUSES
+from tests.support.trials import EPISODES, build, compute, toy_parts, toy_trials
 
 EXPERIMENTS = ["dse", "pendulum"]
 WANTED = (11, 6, 9)

@@ -9,15 +9,15 @@ import sys
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.domain.streams import stream, stream_key
 from lcdb_builders.experiments import pendulum
 from lcdb_builders.kernels.pendulum import functions
 from lcdb_builders.kernels.pendulum.actor_critic import actor_critic
 from lcdb_builders.kernels.pendulum.noise import normals_into, starting_angle
-from oracles import pendulum as oracle
 
 from lcdb.errors import LabelError, PlanError
+from tests.oracles import pendulum as oracle
+from tests.support.counts import counts
 
 SEED = 2026
 # With these the oracle rounds as the kernels do, and every bit can be compared.

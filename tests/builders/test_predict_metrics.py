@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.predict.metrics import evaluate, measures_of, named_metrics
 from lcdb_builders.reference.cell import Answers
 from sklearn import metrics as sk
 
 from lcdb.errors import ArgumentError, LabelError
+from tests.support.counts import counts
 
 NAMES = ("a", "b", "c", "d")
 SAME = {"rel": 1e-12, "abs": 1e-12, "nan_ok": True}

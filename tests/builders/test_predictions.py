@@ -9,8 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import xarray as xr
-from counts import counts
-from hosts import serving
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.unit import DRAWS, Block
 from lcdb_builders.planning.plan import load_plan
@@ -37,6 +35,8 @@ from lcdb.errors import (
     RecomputedWarning,
 )
 from lcdb.schema import LEARNERS, METRICS
+from tests.support.counts import counts
+from tests.support.hosts import serving
 
 R = counts(3, 8)
 PLAN = {

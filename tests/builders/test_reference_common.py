@@ -6,18 +6,18 @@ import inspect
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.learners import registry
 from lcdb_builders.reference.gaussian import LDC, NMC, QDC
 from lcdb_builders.reference.linear import LREG, LSVC
 from lcdb_builders.reference.neighbours import NNC
 from lcdb_builders.reference.svm import GSVC
-from problems import KINDS, problem
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lcdb.errors import PlanError
 from lcdb.schema import LEARNERS
+from tests.support.counts import counts
+from tests.support.problems import KINDS, problem
 
 MODELS = [NMC(), NMC(shrinkage=0.5), LDC(), QDC(), NNC(), NNC(neighbors=5), LREG(), LSVC(), GSVC()]
 # The optimum is known to a tolerance; everything else to rounding.

@@ -6,16 +6,17 @@ import warnings
 
 import numpy as np
 import pytest
-from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lcdb_builders.reference.gaussian import LDC, NMC, QDC
 from lcdb_builders.reference.neighbours import NNC
-from oracles import gaussian as oracle
-from oracles.neighbours import shares
-from problems import KINDS, problem
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+
+from tests.oracles import gaussian as oracle
+from tests.oracles.neighbours import shares
+from tests.support.counts import counts
+from tests.support.problems import KINDS, problem
 
 SEEDS = range(counts(2, 30))
 

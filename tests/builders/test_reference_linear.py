@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.reference.linear import LREG, LSVC
 from lcdb_builders.reference.onevsrest import log_sigmoid
 from lcdb_builders.reference.svm import GSVC, dataset_gamma, kkt_tolerance
-from oracles import linear as oracle
-from problems import KINDS, problem
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, LinearSVC
+
+from tests.oracles import linear as oracle
+from tests.support.counts import counts
+from tests.support.problems import KINDS, problem
 
 SEEDS = range(counts(2, 25))
 

@@ -7,12 +7,13 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
-from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lcdb_builders.reference import metrics
-from oracles import exact_metrics as oracle
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+
+from tests.oracles import exact_metrics as oracle
+from tests.support.counts import counts
 
 REPEATS = counts(150, 3000)
 

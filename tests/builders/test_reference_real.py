@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.reference.gaussian import LDC, QDC
 from lcdb_builders.reference.linear import LREG, LSVC
@@ -12,8 +11,10 @@ from lcdb_builders.reference.svm import GSVC, dataset_gamma, kkt_tolerance
 from lcdb_builders.sources.arff import read_arff
 from lcdb_builders.sources.catalog import expected
 from lcdb_builders.sources.convert import to_snapshot
-from oracles import gaussian as exact
-from oracles import linear as oracle
+
+from tests.oracles import gaussian as exact
+from tests.oracles import linear as oracle
+from tests.support.counts import counts
 
 FILES = {
     "23": "23-cmc.arff",

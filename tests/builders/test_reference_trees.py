@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lcdb_builders.domain.streams import stream_key
@@ -14,11 +13,13 @@ from lcdb_builders.learners import registry
 from lcdb_builders.reference import boosting, trees
 from lcdb_builders.reference.metrics import cell_scores
 from lcdb_builders.reference.randomness import CellStream, bootstrap_counts, feature_order
-from oracles import trees as oracle
 from scipy import stats
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
+
+from tests.oracles import trees as oracle
+from tests.support.counts import counts
 
 KEY = stream_key(3, "ab", "learner:test")
 MODELS = {

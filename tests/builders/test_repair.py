@@ -13,9 +13,6 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from counts import counts
-from cubes import block_scores, toy_snapshot, toy_units, write_cube
-from e2e.chaos.fork import Forked
 from jsonschema import Draft202012Validator
 from lcdb_builders.storage import disk
 from lcdb_builders.storage import lease as leases
@@ -32,6 +29,9 @@ from lcdb_builders.storage.restore import restore
 from lcdb_builders.storage.salvage import salvage
 
 from lcdb.errors import FormatVersionError, PlanError, StorageError
+from tests.support.chaos.fork import Forked
+from tests.support.counts import counts
+from tests.support.cubes import block_scores, toy_snapshot, toy_units, write_cube
 
 SNAPSHOT = toy_snapshot()
 UNITS = toy_units(SNAPSHOT, learners=("NMC", "LDC"), tunings=("default", "tuned"))

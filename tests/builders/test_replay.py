@@ -9,7 +9,6 @@ from dataclasses import replace as changed
 import h5py
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.unit import DRAWS, Block
 from lcdb_builders.learners import registry
@@ -26,7 +25,6 @@ from lcdb_builders.storage.blocks import Blocks
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.layout import Lengths
 from lcdb_builders.storage.pack import pack
-from problems_tied import tied
 
 import lcdb
 from lcdb.cli import main
@@ -39,6 +37,8 @@ from lcdb.errors import (
     NotFoundError,
 )
 from lcdb.schema import LEARNERS, METRICS
+from tests.support.counts import counts
+from tests.support.problems_tied import tied
 
 PLAN = {
     "datasets": [61],

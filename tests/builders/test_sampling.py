@@ -6,15 +6,15 @@ import itertools
 
 import numpy as np
 import pytest
-from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lcdb_builders.domain.sampling import Draws, largest_size
 from lcdb_builders.domain.streams import stream, stream_key
-from oracles import sampling as oracle
 from scipy import stats
 
 from lcdb.schema import SAMPLINGS, SPLITS
+from tests.oracles import sampling as oracle
+from tests.support.counts import counts
 
 SHA = "0f" * 32
 EACH = list(itertools.product(SAMPLINGS, SPLITS))

@@ -6,18 +6,18 @@ from functools import cache
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.domain.frame import exponent_of, frame_of
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
 from lcdb_builders.reference.block import reference_block
-from oracles import gaussian as oracle
-from oracles import metrics
-from tied import unit_of
 
 from lcdb.errors import CellError
 from lcdb.schema import METRICS
+from tests.oracles import gaussian as oracle
+from tests.oracles import metrics
+from tests.support.counts import counts
+from tests.support.tied import unit_of
 
 SHA256 = "ab" * 32
 #: Learners that take features as they are: units change nothing, and none is refused.

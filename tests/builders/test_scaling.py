@@ -11,7 +11,6 @@ import lcdb_builders
 import numpy as np
 import pandas as pd
 import pytest
-from hosts import serving
 from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.domain.scaling import rescaled, scaled
 from lcdb_builders.planning.plan import load_plan
@@ -24,6 +23,7 @@ import lcdb
 from lcdb.cli import main
 from lcdb.errors import DatasetError, LabelError, LCDBError, PlanError
 from lcdb.tables import curve_frame
+from tests.support.hosts import serving
 
 SCALERS = {"standard": StandardScaler, "minmax": MinMaxScaler}
 PLAN = {

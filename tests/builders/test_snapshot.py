@@ -12,7 +12,6 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lcdb_builders.domain import snapshot as store
@@ -21,6 +20,7 @@ from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.storage import disk
 
 from lcdb.errors import DamagedError, DatasetError, FormatVersionError, NotFoundError
+from tests.support.counts import counts
 
 SCHEMA = json.loads((files("lcdb.schemas") / "dataset.schema.json").read_text("utf-8"))
 

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from counts import counts
-from frames import written
 from lcdb_builders.domain import snapshot as store
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.sources import FileSource
 from lcdb_builders.sources.files import check_id
 
 from lcdb.errors import DatasetError, ReadError
+from tests.support.counts import counts
+from tests.support.frames import written
 
 SCHEMA = json.loads((files("lcdb.schemas") / "dataset.schema.json").read_text("utf-8"))
 

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from lcdb_builders.sources import FileSource, OpenML
 from lcdb_builders.sources.limits import Limits, limits
-from openml_server import OpenMLServer, Served
 
 from lcdb.errors import DatasetError, FetchError
+from tests.support.openml_server import OpenMLServer, Served
 
 ARFF = "@relation x\n@attribute a real\n@attribute b {x,y}\n@data\n" + "1,x\n2,y\n" * 10
 CSV = "a,b,c\n" + "".join(f"{i},t{i},{'xy'[i % 2]}\n" for i in range(20))

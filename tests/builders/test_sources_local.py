@@ -6,11 +6,11 @@ import shutil
 
 import pandas as pd
 import pytest
-from frames import written
 from lcdb_builders import sources
 from lcdb_builders.domain import snapshot as store
 
 from lcdb.errors import DatasetError, NotFoundError
+from tests.support.frames import written
 
 IDS = ("11", "23", "37", "53", "61", "1063", "46597")
 

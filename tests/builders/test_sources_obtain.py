@@ -17,11 +17,11 @@ from lcdb_builders.domain import snapshot as store
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.sources import FileSource, OpenML
 from lcdb_builders.sources.bundled import bundled
-from openml_server import OpenMLServer, Served, copies
-from oracles import arff as oracle
 from sklearn.datasets import load_iris
 
 from lcdb.errors import DamagedError, DatasetError, FetchError, LabelError
+from tests.oracles import arff as oracle
+from tests.support.openml_server import OpenMLServer, Served, copies
 
 ROWS = "".join(f"{i}.5,{'xyz'[i % 3]}\n" for i in range(12))
 HEADER = "@relation wine\n@attribute width real\n@attribute kind {x,y,z}\n@data\n"

@@ -12,13 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.sources import OpenML, expected, openml_child, openml_client
 from lcdb_builders.sources.bundled import bundled
-from openml_server import Fault, Handler, OpenMLServer, Served, copies
-from oracles import arff as oracle
 
 from lcdb.errors import DatasetError, FetchError
+from tests.oracles import arff as oracle
+from tests.support.counts import counts
+from tests.support.openml_server import Fault, Handler, OpenMLServer, Served, copies
 
 ROWS = "".join(
     f"{i}.5,{'ab'[i % 2]},{'TRUE' if i % 3 else 'FALSE'},{'xyz'[i % 3]}\n" for i in range(12)

@@ -6,8 +6,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from counts import counts
-from frames import Frame, as_arff, as_csv, as_parquet, frames, quoted, written
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lcdb_builders.sources.arff import read_arff
@@ -15,9 +13,11 @@ from lcdb_builders.sources.convert import to_snapshot
 from lcdb_builders.sources.delimited import read_delimited
 from lcdb_builders.sources.parquet import read_parquet
 from lcdb_builders.sources.table import Table
-from oracles import arff as oracle
 
 from lcdb.errors import DatasetError
+from tests.oracles import arff as oracle
+from tests.support.counts import counts
+from tests.support.frames import Frame, as_arff, as_csv, as_parquet, frames, quoted, written
 
 TARGETS = {11: "class", 23: "Contraceptive_method_used", 37: "class", 53: "class", 61: "class"}
 many = settings(derandomize=True, deadline=None, max_examples=counts(40, 1000))

@@ -13,19 +13,19 @@ from itertools import product
 
 import numpy as np
 import pytest
-from counts import FULL, counts
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
 from lcdb_builders.reference.agreement import allowed
 from lcdb_builders.reference.block import reference_block
 from lcdb_builders.reference.cell import answer_cell, fit_cell, training_rows
-from oracles import exact_metrics, linear, metrics
-from oracles import gaussian as oracle
-from snapshots import REAL, real
-from tied import KINDS, tied, unit_of
-from tuned import compare_tuned
 
 from lcdb.schema import LEARNERS, SAMPLINGS
+from tests.oracles import exact_metrics, linear, metrics
+from tests.oracles import gaussian as oracle
+from tests.support.counts import FULL, counts
+from tests.support.snapshots import REAL, real
+from tests.support.tied import KINDS, tied, unit_of
+from tests.support.tuned import compare_tuned
 
 #: Metrics that are counts; the others may differ by the rounding of sums.
 COUNTED = ("accuracy", "auc", "n_clipped")

@@ -7,13 +7,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from counts import FULL, counts
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
-from snapshots import GENERATED, REAL, generated, real
-from tuned import Compared, compare_tuned, tuned_unit
 
 from lcdb.schema import SAMPLINGS
+from tests.support.counts import FULL, counts
+from tests.support.snapshots import GENERATED, REAL, generated, real
+from tests.support.tuned import Compared, compare_tuned, tuned_unit
 
 SPLITS = (("fixed", "pool"), ("varying",))
 

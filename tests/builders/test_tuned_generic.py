@@ -10,12 +10,12 @@ from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.sources import expected
 from lcdb_builders.sources.bundled import bundled
-from oracles.metrics import from_probabilities
-from oracles.sampling import cell
-from oracles.tuning import held_out, winner
 from sklearn.neighbors import KNeighborsClassifier
 
 from lcdb.schema import METRICS
+from tests.oracles.metrics import from_probabilities
+from tests.oracles.sampling import cell
+from tests.oracles.tuning import held_out, winner
 
 GRID = [1, 3, 9, 25]
 PLAN = {

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core import holdout as kernels
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.batch import columns_of, empty_tuned, task_of, tuned_by_split, tuning_of
 from lcdb_builders.reference.cell import training_rows, weighted_rows
 from lcdb_builders.reference.tuning import TuningRule, validation_rows
-from snapshots import generated
-from tuned import tuned_unit
 
 from lcdb.schema import METRICS, SAMPLINGS
+from tests.support.counts import counts
+from tests.support.snapshots import generated
+from tests.support.tuned import tuned_unit
 
 
 def block_of(snapshot, sampling, split, sizes, tie="nearest_default", params=None):

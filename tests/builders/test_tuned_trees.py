@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from counts import FULL, counts
 from lcdb_builders.domain.unit import Block, Unit, canonical_json
 from lcdb_builders.learners import registry
-from snapshots import generated
-from tuned import SEED, Compared, compare_tuned, tuned_unit
 
 from lcdb.schema import SAMPLINGS
+from tests.support.counts import FULL, counts
+from tests.support.snapshots import generated
+from tests.support.tuned import SEED, Compared, compare_tuned, tuned_unit
 
 SPLITS = (("fixed", "pool"), ("varying",))
 # Few values of what is slow in plain code; the learners' own grid otherwise.

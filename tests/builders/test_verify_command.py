@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cubes import block_scores, toy_snapshot, toy_units
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.run.build import check_directory
 from lcdb_builders.storage import disk
@@ -17,6 +16,7 @@ from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.pack import pack
 
 from lcdb.cli import main
+from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
 SNAPSHOT = toy_snapshot()
 UNITS = toy_units(SNAPSHOT)

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from doors.asserts import is_asserted, is_test_code
-from doors.inventory import arguments, door, functions
-from doors.record import tried
+from tests.doors.asserts import is_asserted, is_test_code
+from tests.doors.inventory import arguments, door, functions
+from tests.doors.record import tried
 
 HOOK = "__lcdb_door__"
 BOUND = "__lcdb_bound__"

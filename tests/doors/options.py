@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from doors.inventory import is_door, option_name
-from doors.record import tried, write
+from tests.doors.inventory import is_door, option_name
+from tests.doors.record import tried, write
 
 _pending: list[str] = []
 

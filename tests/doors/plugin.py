@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from doors import functions, inventory, options, record
+from tests.doors import functions, inventory, options, record
 
 START = Path(__file__).parent / "start"
 TESTS = Path(__file__).resolve().parents[1]

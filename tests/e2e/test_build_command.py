@@ -11,8 +11,8 @@ import textwrap
 import time
 
 import pytest
-from counts import counts
-from e2e.commands import (
+
+from tests.support.commands import (
     all_gone,
     descendants,
     environment,
@@ -22,6 +22,7 @@ from e2e.commands import (
     status,
     wait_until,
 )
+from tests.support.counts import counts
 
 KILLS = counts(2, 200)
 KILLS_PER_BUILD = counts(2, 5)

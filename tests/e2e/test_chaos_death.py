@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from counts import counts
-from cubes import block_scores, toy_snapshot, toy_units
-from e2e.chaos.death import DIED, changes, run_until
-from e2e.chaos.memory import in_memory
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal, Lengths
 from lcdb_builders.storage.manifest import believed, cube_path
 from lcdb_builders.storage.pack import pack
 from lcdb_builders.storage.repair import verify
+
+from tests.support.chaos.death import DIED, changes, run_until
+from tests.support.chaos.memory import in_memory
+from tests.support.counts import counts
+from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
 SNAPSHOT = toy_snapshot(rows=12)
 SMALL = toy_units(SNAPSHOT, learners=("LDC",))

@@ -11,11 +11,6 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from counts import counts
-from cubes import toy_scores
-from e2e.chaos.fork import Forked
-from e2e.chaos.memory import in_memory
-from e2e.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, compute
 from lcdb_builders.domain import snapshot
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.storage.contents import Contents
@@ -24,6 +19,12 @@ from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.manifest import cube_path
 from lcdb_builders.storage.pack import pack
 from lcdb_builders.storage.repair import verify
+
+from tests.support.chaos.fork import Forked
+from tests.support.chaos.memory import in_memory
+from tests.support.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, compute
+from tests.support.counts import counts
+from tests.support.cubes import toy_scores
 
 PACKED = [unit for unit in UNITS if unit.learner != LEARNERS[-1]]
 CONTENTS = Contents.of(SNAPSHOT, PACKED, REPETITIONS)

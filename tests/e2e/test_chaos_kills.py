@@ -7,16 +7,17 @@ import time
 from pathlib import Path
 
 import pytest
-from counts import counts
-from e2e.chaos.fork import Forked
-from e2e.chaos.kills import kill_and_restart
-from e2e.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, build, compute, start
 from lcdb_builders.domain.unit import DRAWS
 from lcdb_builders.storage import disk, lease
 from lcdb_builders.storage.lease import locked
 from lcdb_builders.storage.manifest import believed
 from lcdb_builders.storage.pack import pack
 from lcdb_builders.storage.repair import verify
+
+from tests.support.chaos.fork import Forked
+from tests.support.chaos.kills import kill_and_restart
+from tests.support.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, build, compute, start
+from tests.support.counts import counts
 
 KILLS = counts(8, 200)
 KILLS_PER_BUILD = counts(4, 8)  # there are builds of both kinds

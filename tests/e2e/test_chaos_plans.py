@@ -12,11 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from counts import counts
-from cubes import block_scores
-from e2e.chaos.fork import Forked
-from e2e.chaos.memory import in_memory
-from e2e.chaos.toy import LEARNERS, LENGTHS, REPETITIONS, SNAPSHOT, UNITS, of
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.storage import lease as leases
 from lcdb_builders.storage.environment import environment
@@ -24,6 +19,12 @@ from lcdb_builders.storage.journal import Claims, Journal
 from lcdb_builders.storage.manifest import believed
 from lcdb_builders.storage.pack import pack
 from lcdb_builders.storage.repair import verify
+
+from tests.support.chaos.fork import Forked
+from tests.support.chaos.memory import in_memory
+from tests.support.chaos.toy import LEARNERS, LENGTHS, REPETITIONS, SNAPSHOT, UNITS, of
+from tests.support.counts import counts
+from tests.support.cubes import block_scores
 
 KILLS, STOPS = counts(8, 1000), counts(4, 200)
 PER_DIRECTORY = 18

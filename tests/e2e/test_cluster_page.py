@@ -15,9 +15,10 @@ from pathlib import Path
 
 import lcdb_builders
 import pytest
-from e2e.commands import PATIENCE, TESTS, finish, lcdb
 
-PAGE = (TESTS.parent / "docs" / "cluster.md").read_text()
+from tests.support.commands import PATIENCE, ROOT, finish, lcdb
+
+PAGE = (ROOT / "docs" / "cluster.md").read_text()
 PLAN = """
 datasets = [61]
 learners = ["NMC", "LDC", "QDC"]
@@ -134,7 +135,7 @@ def test_fetch_then_a_job_array(site, undisturbed):
 
 
 def _wait_for(paths):
-    from e2e.commands import wait_until
+    from tests.support.commands import wait_until
 
     wait_until(lambda: all(path.exists() for path in paths), PATIENCE)
 

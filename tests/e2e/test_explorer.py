@@ -15,17 +15,17 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from browser import Page, chromium
-from counts import counts
-from cubes import toy_units, write_cube
-from hosts import answer, serving
-from plausible import plausible_scores, rename, snapshot_of, write_plausible
 from scipy import stats as scipy_stats
 
 import lcdb
 from lcdb.schema import METRICS
 from lcdb.site import write_site
 from lcdb.summaries.make import summarize
+from tests.support.browser import Page, chromium
+from tests.support.counts import counts
+from tests.support.cubes import toy_units, write_cube
+from tests.support.hosts import answer, serving
+from tests.support.plausible import plausible_scores, rename, snapshot_of, write_plausible
 
 VIEWS = ("curves", "cell", "pair", "ranks", "normality")
 HOSTILE = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'> \"q\" =1+1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from e2e.commands import all_gone, finish, kill, lcdb, start, wait_until
+from tests.support.commands import all_gone, finish, kill, lcdb, start, wait_until
 
 
 def arguments(root, workers, trials, *more):

@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from e2e.commands import environment
+
+from tests.support.commands import environment
 
 PLAN = """
 datasets = [61]

@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from plausible import write_database
+
+from tests.support.plausible import write_database
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,11 @@ import matplotlib
 import numpy as np
 import pytest
 import xarray as xr
-from counts import FULL, counts
-from oracles import comparing as oracle
 from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
+
+from tests.oracles import comparing as oracle
+from tests.support.counts import FULL, counts
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt

@@ -6,12 +6,12 @@ import dask.array
 import numpy as np
 import pytest
 import xarray as xr
-from counts import counts
 from scipy.stats import norm, ttest_rel
 from statsmodels.stats.multitest import multipletests
 
 from lcdb import analysis, stats
 from lcdb.errors import LabelError
+from tests.support.counts import counts
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import h5py
 import numpy as np
 import pytest
 import xarray as xr
-from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lcdb.backend import HDF5Store
 from lcdb.schema import DIMS
+from tests.support.counts import counts
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from counts import FULL, counts
-from oracles import comparing as oracle
 from scipy import stats as scipy_stats
 
 import lcdb
 from lcdb import analysis, stats
 from lcdb.errors import ArgumentError, LabelError
+from tests.oracles import comparing as oracle
+from tests.support.counts import FULL, counts
 
 SIMULATIONS = counts(1000, 10_000)
 #: Reduced counts see a rate to within 4 of its standard errors; full counts to within 1 %.

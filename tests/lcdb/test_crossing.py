@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from counts import FULL, counts
-from oracles import comparing as oracle
 from scipy import stats as scipy_stats
 from statsmodels.stats.power import TTestPower
 
 import lcdb
 from lcdb import analysis, stats
 from lcdb.errors import ArgumentError, LabelError
+from tests.oracles import comparing as oracle
+from tests.support.counts import FULL, counts
 
 LABELS = {"sampling": "random", "split": "varying", "tuning": "default"}
 

@@ -8,10 +8,10 @@ import sys
 
 import numpy as np
 import pytest
-from counts import counts
 
 import lcdb
 from lcdb.errors import DamagedError
+from tests.support.counts import counts
 
 # Reads everything there is to read. Runs by itself: what damaged bytes do to a process stays there.
 READ_EVERYTHING = """

@@ -11,7 +11,6 @@ import pytest
 import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from plausible import set_status, snapshot_of, write_plausible
 
 import lcdb
 from lcdb.errors import (
@@ -21,6 +20,7 @@ from lcdb.errors import (
 )
 from lcdb.schema import METRICS, STATUSES, UNIT_DIMS
 from lcdb.shipped import experiments as shipped_experiments
+from tests.support.plausible import set_status, snapshot_of, write_plausible
 
 UNIT = {"learner": "LDC", "sampling": "additive", "split": "fixed", "tuning": "default"}
 

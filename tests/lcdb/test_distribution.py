@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from counts import counts
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles.risk import cvar_upper
 
 import lcdb
 from lcdb.distribution import (
@@ -22,6 +20,8 @@ from lcdb.distribution import (
     spread,
     threshold_area,
 )
+from tests.oracles.risk import cvar_upper
+from tests.support.counts import counts
 
 
 def sample(rng):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from oracles import choosing
 
 import lcdb
 from lcdb import analysis, stats
 from lcdb.errors import ArgumentError
+from tests.oracles import choosing
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from counts import counts
-from oracles.fits import FORMULAS, best_loss
 
 import lcdb
 from lcdb.curves.families import box
 from lcdb.curves.fitting import STATUSES, fit_curves
 from lcdb.curves.models import GROUPS, MODELS, model
 from lcdb.errors import LabelError
+from tests.oracles.fits import FORMULAS, best_loss
+from tests.support.counts import counts
 
 NAMES = [each.name for each in MODELS]
 SIZES = np.unique(np.round(np.geomspace(1, 500, 25))).astype(float)
@@ -211,5 +211,5 @@ def test_wrong_names_suggest_right_ones(curve):
 
 
 def test_the_oracle_imports_nothing_of_ours():
-    source = Path(sys.modules["oracles.fits"].__file__).read_text("utf-8")
+    source = Path(sys.modules["tests.oracles.fits"].__file__).read_text("utf-8")
     assert "lcdb" not in source

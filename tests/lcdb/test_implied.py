@@ -6,13 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.predict import error_rates as rates
 
 import lcdb
 from lcdb import tables
 from lcdb.cli import main
 from lcdb.tables.implied import counted
+from tests.support.counts import counts
 
 
 def test_of_independent_repetitions_tests_have_their_size():

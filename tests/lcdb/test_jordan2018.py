@@ -8,13 +8,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from lcdb_builders.domain.part import Part
-from oracles.risk import cvar_upper
-from trials import build, toy_parts
 
 import lcdb
 from lcdb.cli import main
 from lcdb.errors import LabelError, NotBuiltError
 from lcdb.tables import jordan2018
+from tests.oracles.risk import cvar_upper
+from tests.support.trials import build, toy_parts
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import xarray as xr
 from lcdb_builders.domain.part import Part
-from trials import build
+
+from tests.support.trials import build
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import nbformat
 import pytest
-from notebook_runs import FOLDER, NOTEBOOKS, kernel, outputs, run
+
+from tests.support.notebook_runs import FOLDER, NOTEBOOKS, kernel, outputs, run
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +16,7 @@ def manager():
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_prints_what_it_says(name, manager):
-    """If the code is right and the document old, `python tests/notebook_runs.py` renews it."""
+    """If the code is right, `python -m tests.support.notebook_runs` renews the document."""
     stored = nbformat.read(FOLDER / name, as_version=4)
     nbformat.validate(stored)
     assert outputs(run(name, manager)) == outputs(stored)

@@ -10,7 +10,6 @@ import h5py
 import numpy as np
 import pytest
 import xarray as xr
-from plausible import rename, set_status, snapshot_of, write_plausible
 
 import lcdb
 from lcdb.errors import (
@@ -22,6 +21,7 @@ from lcdb.errors import (
     SchemaError,
     StaleError,
 )
+from tests.support.plausible import rename, set_status, snapshot_of, write_plausible
 
 FIRST = {"learner": "LDC", "sampling": "additive", "split": "fixed", "tuning": "default"}
 

@@ -11,7 +11,6 @@ import xarray as xr
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 from matplotlib.text import Text
-from plausible import write_database
 
 import lcdb
 from lcdb import analysis, plot
@@ -19,6 +18,7 @@ from lcdb.cli import main
 from lcdb.errors import LabelError
 from lcdb.plot.distributions import lattice_step
 from lcdb.schema import LEARNERS
+from tests.support.plausible import write_database
 
 
 @pytest.fixture(autouse=True)

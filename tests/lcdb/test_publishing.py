@@ -14,10 +14,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hosts import serving
 from lcdb_builders.storage.indexes import index_database
 from markdown_it import MarkdownIt
-from plausible import rename, snapshot_of, write_plausible
 
 import lcdb
 from lcdb import shipped
@@ -26,6 +24,8 @@ from lcdb.errors import ArgumentError, DamagedError, NotFoundError, StaleError, 
 from lcdb.publishing import publish
 from lcdb.publishing.metadata import CREATOR
 from lcdb.publishing.responsible import DEFAULTS
+from tests.support.hosts import serving
+from tests.support.plausible import rename, snapshot_of, write_plausible
 
 URL = "https://example.org/db"
 FILES = [

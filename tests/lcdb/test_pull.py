@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hosts import answer, serving
 from lcdb_builders.storage import pull as pulling
-from pulls import database, files, host  # noqa: F401
-from remote_database import SHIPPED
 
 import lcdb
 from lcdb.cli import main
+from tests.support.hosts import answer, serving
+from tests.support.pulls import database, files, host  # noqa: F401
+from tests.support.remote_database import SHIPPED
 
 
 @pytest.fixture(autouse=True)

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counts import counts
-from e2e.chaos.death import DIED, changes, run_until
-from hosts import answer, serving
 from lcdb_builders.storage.indexes import index_database
 from lcdb_builders.storage.manifest import Manifest
-from pulls import database, files, host  # noqa: F401
 
 import lcdb
 from lcdb.cli import main
 from lcdb.errors import NotBuiltError, NotFoundError
 from lcdb.remote.chunks import Table
 from lcdb.remote.format import CUBE_INDEX, decode
+from tests.support.chaos.death import DIED, changes, run_until
+from tests.support.counts import counts
+from tests.support.hosts import answer, serving
+from tests.support.pulls import database, files, host  # noqa: F401
 
 
 def pull(host, copy, *learners, datasets=("61",)):

@@ -7,14 +7,14 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from hosts import serving
 from lcdb_builders.storage.indexes import known_index
-from remote_database import make_database
 
 import lcdb
 from lcdb import errors
 from lcdb.cli import main
 from lcdb.remote.references import references
+from tests.support.hosts import serving
+from tests.support.remote_database import make_database
 
 # Of zarr, fsspec and their loop; nothing of ours.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -13,11 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counts import counts
-from hosts import answer, serving
 from jsonschema import Draft202012Validator
 from lcdb_builders.storage.indexes import index_database
-from remote_database import SHIPPED, make_database
 
 import lcdb
 from lcdb import errors
@@ -25,6 +22,9 @@ from lcdb.cli import main
 from lcdb.remote.format import CUBE_INDEX, decode, encode
 from lcdb.remote.host import Host
 from lcdb.remote.transport import Policy
+from tests.support.counts import counts
+from tests.support.hosts import answer, serving
+from tests.support.remote_database import SHIPPED, make_database
 
 QUICK = Policy(attempts=3, wait=0.001, longest=0.01, timeout=0.4)
 CURVE = ("iris", "LDC")

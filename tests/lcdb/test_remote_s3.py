@@ -9,11 +9,11 @@ import sys
 import urllib.request
 
 import pytest
-from remote_database import make_database
 
 import lcdb
 from lcdb import errors
 from lcdb.remote.transport import Policy
+from tests.support.remote_database import make_database
 
 QUICK = Policy(attempts=2, wait=0.001, longest=0.01)
 pytestmark = [

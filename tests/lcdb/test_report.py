@@ -12,9 +12,6 @@ import pytest
 import xarray as xr
 
 matplotlib.use("agg")
-from hosts import serving
-from plausible import rename, set_status, snapshot_of, write_plausible
-from remote_database import make_database
 from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 
@@ -27,6 +24,9 @@ from lcdb.reporting.calls import Made
 from lcdb.reporting.document import Code, Figure, Table, Text
 from lcdb.reporting.drawing import as_svg
 from lcdb.reporting.gather import scope_of
+from tests.support.hosts import serving
+from tests.support.plausible import rename, set_status, snapshot_of, write_plausible
+from tests.support.remote_database import make_database
 
 NAMES = [
     "In short", "What the database holds", "Which learner is best",

@@ -10,12 +10,12 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plausible import set_status
 
 from lcdb import schema
 from lcdb.errors import FormatVersionError, SchemaError
 from lcdb.schema.describe import describe
 from lcdb.schema.values import describe_values
+from tests.support.plausible import set_status
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ from itertools import product
 import numpy as np
 import pytest
 import xarray as xr
-from counts import FULL
-from oracles.thresholds import quantile, smallest_size
 
 import lcdb
 from lcdb.errors import ArgumentError
 from lcdb.schema import METRICS, UNIT_DIMS
 from lcdb.scores import exact_scores
+from tests.oracles.thresholds import quantile, smallest_size
+from tests.support.counts import FULL
 
 TARGETS = ("0.5", "0.6", "0.7", "0.8", "0.9", "0.95", "0.975")
 QUANTILES = ("0.05", "0.5")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from counts import FULL, counts
-from oracles import comparing as oracle
 from scipy.stats import t as student
 
 import lcdb
 from lcdb import analysis, stats
 from lcdb.errors import ArgumentError, LabelError
+from tests.oracles import comparing as oracle
+from tests.support.counts import FULL, counts
 
 
 def random_curve(rng):

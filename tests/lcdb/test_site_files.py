@@ -19,7 +19,6 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
-from plausible import snapshot_of, write_plausible
 
 import lcdb
 from lcdb.cli import main
@@ -33,6 +32,7 @@ from lcdb.site.content import PAGE, Content, page_files
 from lcdb.site.serve import exploring, index_of
 from lcdb.site.table import as_table, from_table
 from lcdb.summaries.make import summarize
+from tests.support.plausible import snapshot_of, write_plausible
 
 TUTORIAL = lcdb.tutorial().path
 IRIS = TUTORIAL / "cubes" / "61.nc"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from counts import FULL, counts
 
 from lcdb.stats import grouped_normal_test, ragged_lattice_test, summary
+from tests.support.counts import FULL, counts
 
 CELLS = counts(3000, 20_000)
 

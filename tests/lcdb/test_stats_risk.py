@@ -7,10 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import risk as oracle
 from scipy import stats
 
 from lcdb.stats import (
@@ -39,6 +37,8 @@ from lcdb.stats import (
     welch_distance,
     welch_distance_of_samples,
 )
+from tests.oracles import risk as oracle
+from tests.support.counts import counts
 
 SAMPLES = st.lists(st.integers(-20, 20), min_size=1, max_size=30)
 MANY = settings(max_examples=counts(80, 800), deadline=None)

@@ -10,12 +10,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from counts import counts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from lcdb.stats import FIELDS, is_constant, summary, summary_of_counts
+from tests.support.counts import counts
 
 
 def vectors(number, largest=5000, seed=0):

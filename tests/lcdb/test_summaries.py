@@ -9,7 +9,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 import xarray as xr
-from counts import counts
 from scipy import stats as scipy_stats
 from statsmodels.stats.power import TTestPower
 
@@ -23,6 +22,7 @@ from lcdb.summaries.layout import NAMED, PROBABILITIES
 from lcdb.summaries.make import summarize
 from lcdb.summaries.sizes import chosen_sizes
 from lcdb.tables import NAMES, tables
+from tests.support.counts import counts
 
 
 @pytest.fixture(scope="module")

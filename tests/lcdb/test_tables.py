@@ -8,7 +8,6 @@ import json
 
 import numpy as np
 import pytest
-from plausible import write_database
 from scipy.stats import norm
 
 import lcdb
@@ -21,6 +20,7 @@ from lcdb.tables.frame import at_every_n
 from lcdb.tables.rates import rate_row
 from lcdb.tables.turan2026 import BALANCED
 from lcdb.tables.views import duplicate_seeds
+from tests.support.plausible import write_database
 
 
 @pytest.fixture(scope="module")

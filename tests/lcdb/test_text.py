@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from plausible import rename
 
 import lcdb
 from lcdb.cli import main
 from lcdb.errors import LabelError
 from lcdb.text import one_line, visible
+from tests.support.plausible import rename
 
 NAMES = ["x[/nope]", "[red]x[/red]", "a\x1b[31mred\x1b]0;title\x07", "<b>x</b>", "a\nb\rc\u202ed"]
 

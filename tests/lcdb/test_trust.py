@@ -8,12 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import damages
 import h5py
 import numpy as np
 import pytest
-from counts import FULL, counts
-from cubes import block_scores, toy_snapshot, toy_units
 from lcdb_builders.domain.part import Part
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal
@@ -24,6 +21,9 @@ import lcdb
 from lcdb.digests import unit_key
 from lcdb.errors import DamagedError, LCDBError, SchemaError
 from lcdb.manifest import believed
+from tests.support import damages
+from tests.support.counts import FULL, counts
+from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
 SNAPSHOT = toy_snapshot(rows=60)
 UNITS = toy_units(SNAPSHOT, samplings=("additive", "random"), tunings=("default", "tuned"))

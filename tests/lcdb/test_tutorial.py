@@ -7,18 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counts import counts
 from lcdb_builders.domain.unit import DRAWS
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.storage.contents import Contents
 from lcdb_builders.storage.repair import verify
-from oracles.sampling import cell
 
 import lcdb
 from lcdb.schema import SAMPLINGS
 from lcdb.shipped import crossing
+from tests.oracles.sampling import cell
+from tests.support.counts import counts
 
 SPLITS = ("fixed", "varying")
 

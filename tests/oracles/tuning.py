@@ -2,7 +2,7 @@
 
 import math
 
-from oracles.sampling import cell, permuted_head, words
+from tests.oracles.sampling import cell, permuted_head, words
 
 
 def held_out(rows, seed, sha256, sampling, split, n, repetition):

@@ -9,7 +9,7 @@ def _is_command(words):
 
 
 if os.environ.get("LCDB_DOORS") and _is_command(sys.orig_argv):
-    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-    from doors.options import tell_of_this_program
+    sys.path.append(os.path.abspath(os.path.join(os.path.dirname(__file__), *3 * [os.pardir])))
+    from tests.doors.options import tell_of_this_program
 
     tell_of_this_program()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hosts import serving
-from remote_database import make_database
 
 from lcdb.remote.transport import Policy
+from tests.support.hosts import serving
+from tests.support.remote_database import make_database
 
 __all__ = ["database", "files", "host"]
 

@@ -7,12 +7,9 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlencode
 
-if __name__ == "__main__":
-    sys.path.append(sys.path.pop(0))  # the folder `lcdb` of tests is not the package
-from browser import chromium
-
 from lcdb.shipped import tutorial
 from lcdb.site.serve import exploring
+from tests.support.browser import chromium
 
 #: By name: what is shown, on how large a screen, and whether it is dark.
 STATES = {

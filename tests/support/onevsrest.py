@@ -14,7 +14,8 @@ from lcdb_builders.reference.onevsrest import log_sigmoid
 from lcdb_builders.sources.arff import read_arff
 from lcdb_builders.sources.catalog import expected
 from lcdb_builders.sources.convert import to_snapshot
-from oracles.metrics import area_bounds
+
+from tests.oracles.metrics import area_bounds
 
 SAMPLINGS = ("additive", "random", "bootstrap")
 FILES = {

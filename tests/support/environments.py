@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 
@@ -105,7 +105,7 @@ def environment(folder: Path, artifact: Path, extras: Iterable[str] = ()) -> Pat
 
 def link(interpreter: Path, names: Iterable[str]) -> None:
     """Link distributions of this environment into another."""
-    (site,) = (interpreter.parents[1] / "lib").glob("python*/site-packages")
+    (site,) = (interpreter.parents[2] / "lib").glob("python*/site-packages")
     for name in names:
         for file in distribution(name).files or []:
             top = file.parts[0]

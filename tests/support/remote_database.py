@@ -9,7 +9,7 @@ from lcdb_builders.storage.indexes import index_database
 
 __all__ = ["SHIPPED", "make_database"]
 
-SHIPPED = Path(__file__).parents[1] / "data"
+SHIPPED = Path(__file__).parents[2] / "data"
 
 
 def make_database(root: Path) -> Path:

@@ -8,7 +8,8 @@ import numpy as np
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Unit, canonical_json
 from lcdb_builders.learners import registry
-from tuned import tuned_unit
+
+from tests.support.tuned import tuned_unit
 
 KINDS = ("8 rows", "30 rows", "binary features", "small integers", "two classes")
 #: Smaller grids where the reference's loop is slow.

@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from e2e.chaos.fork import Forked
 from lcdb_builders.storage import disk
+
+from tests.support.chaos.fork import Forked
 
 __all__ = ["DIED", "changes", "run_until"]
 

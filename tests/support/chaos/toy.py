@@ -7,12 +7,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from cubes import block_scores, toy_snapshot, toy_units
-from e2e.chaos.fork import Forked
 from lcdb_builders.domain.unit import DRAWS, Unit
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal, Lengths
 from lcdb_builders.storage.pack import pack
+
+from tests.support.chaos.fork import Forked
+from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
 __all__ = [
     "LEARNERS",

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-from cubes import Scores, toy_snapshot, toy_units, write_cube
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Unit
 
 from lcdb.schema import METRICS, STATUSES, UNIT_DIMS
+from tests.support.cubes import Scores, toy_snapshot, toy_units, write_cube
 
 __all__ = [
     "plausible_scores",

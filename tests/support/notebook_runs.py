@@ -1,7 +1,7 @@
 """Notebooks are documents: what they print is stored with them, and the tests run them again.
 
-``python tests/notebook_runs.py`` runs all of them, or those that are named, and stores what they
-print and draw; do that after changing a cell.
+``python -m tests.support.notebook_runs`` runs all of them, or those that are named, and stores
+what they print and draw; do that after changing a cell.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 
 __all__ = ["FOLDER", "NOTEBOOKS", "kernel", "outputs", "run"]
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(path.name for path in FOLDER.glob("*.ipynb"))
 #: What one notebook leaves to the next in the same kernel: no names, but the imports that are slow.

@@ -1,0 +1,1 @@
+"""Tests of lcdb: run them with pytest from the folder above."""
