@@ -6,7 +6,9 @@ DEMO ?= demo
 WORKERS ?= 3
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
-# Of 8,000 modules a fifth is ever imported: Python compiles those when it first does.
+# Of 8,000 modules a fifth is ever imported: Python compiles those when it first does, and keeps
+# what it compiled, or else every process would do so again.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 
 .PHONY: help demo test test-full lint docs pictures explorer-pictures findings learning-rates clean

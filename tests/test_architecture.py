@@ -104,7 +104,7 @@ def test_statistics_import_nothing_of_ours(name):
 @pytest.mark.parametrize("name", modules_of("lcdb_builders.kernels"))
 def test_kernels_import_numpy_and_numba_only(name):
     ours = within(imports(name), "lcdb", "lcdb_builders")
-    assert ours <= set(modules_of("lcdb_builders.kernels"))
+    assert ours <= set(modules_of("lcdb_builders.kernels", "lcdb_builders.compiling"))
     assert third_party(imports(name) - ours) <= {"numpy", "numba", "llvmlite"}  # numba's own
 
 
@@ -174,7 +174,8 @@ MAY_WRITE = {
     "lcdb_builders.storage.asides": "under the hook of disk.py",
     "lcdb_builders.storage.cube": "into a file object that disk.py gave",
     "lcdb.remote.diskcache": "in the folder that a user names for what was read from hosts",
-    "lcdb_builders.kernels.core.store": "compiled kernels, in the user's cache",
+    "lcdb_builders.compiling.folders": "folders of the user's cache",
+    "lcdb_builders.compiling.store": "compiled kernels, in the user's cache",
     "lcdb_builders.run.child": "a pipe to the process that started it",
     "lcdb_builders.reference.isolation": "a scratch folder for classifiers from elsewhere",
     "lcdb_builders.sources.cache": "locks in the user's cache",
@@ -199,7 +200,7 @@ UNSAFE = {
 
 # Numba knows no other form of machine code, which runs whoever reads it: it is sealed, and read
 # from where nobody but its reader and root may write.
-MACHINE_CODE = "lcdb_builders.kernels.core.store"
+MACHINE_CODE = "lcdb_builders.compiling.store"
 
 
 # Sends the user's own classifiers, and classes of a notebook, to processes that it starts itself.

@@ -7,7 +7,8 @@ import sys
 from importlib import import_module
 
 import pytest
-from test_architecture import MODULES
+
+from tests.test_architecture import MODULES
 
 FINDER = doctest.DocTestFinder(exclude_empty=True)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lcdb_builders import build
+from lcdb_builders.compiling.sources import Sources
 from lcdb_builders.domain.unit import Unit
-from lcdb_builders.kernels.core.sources import Sources
 from lcdb_builders.run import code
 from lcdb_builders.run.adopt import adopt, others
 from lcdb_builders.run.code import code_digest

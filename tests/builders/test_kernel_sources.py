@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lcdb_builders
 import pytest
-from lcdb_builders.kernels.core.sources import Sources, digest_of
+from lcdb_builders.compiling.sources import Sources, digest_of
 
 MAIN = '''
 """A kernel."""
@@ -175,7 +175,7 @@ def test_every_kernel_has_a_digest_and_knows_its_family(tmp_path):
     assert len(modules) >= 5
 
     def digests():
-        sources = Sources(copy, package, (f"{package}.core.store", f"{package}.core.sources"))
+        sources = Sources(copy, package)
         return {module: sources.digest_of(module) for module in modules}
 
     before = digests()

@@ -15,7 +15,8 @@ import lcdb_builders
 import numba
 import numpy as np
 import pytest
-from lcdb_builders.kernels.core import jit, store
+from lcdb_builders.compiling import folders, store
+from lcdb_builders.kernels.core import jit
 from lcdb_builders.run.compiling import compile_kernels
 from lcdb_builders.sources.cache import snapshot_cache
 
@@ -26,7 +27,8 @@ BOOTSTRAP = """
 import numpy as np, sys, time
 import lcdb_builders
 assert lcdb_builders.__file__.startswith({root!r}), lcdb_builders.__file__
-from lcdb_builders.kernels.core import rng, store
+from lcdb_builders.compiling import folders, store
+from lcdb_builders.kernels.core import rng
 out = np.empty(5, np.int64)
 rng.bootstrap_into(np.uint64(1), np.uint64(2), 5, 0, 0, 1000, out)
 hits = sum(rng.bootstrap_into.stats.cache_hits.values()) if {stats} else 0
@@ -92,7 +94,8 @@ def test_an_unwritable_cache_is_done_without(copied, tmp_path):
     blocked.write_text("in the way")
     root = str(copied)
     script = (
-        "from lcdb_builders.kernels.core import rng, store\n"
+        "from lcdb_builders.compiling import store\n"
+        "from lcdb_builders.kernels.core import rng\n"
         "assert store.cache_folder() is None\n"
         "print(rng.below.py_func.__name__)"
     )
@@ -209,7 +212,7 @@ def test_a_cache_that_others_may_write_to_is_refused(tmp_path, monkeypatch, mode
     monkeypatch.setenv("LCDB_CACHE", str(tmp_path / "cache"))
     folder = store.cache_folder()
     (folder if below else folder.parent).chmod(mode)
-    with pytest.raises(store.CacheRefusedError, match=r"written to by others.*chmod go-w"):
+    with pytest.raises(folders.CacheRefusedError, match=r"written to by others.*chmod go-w"):
         store.cache_folder()
     with pytest.raises(StorageError, match="LCDB_CACHE name a folder of your own"):
         compile_kernels([], 1, tell=print)
@@ -225,11 +228,11 @@ def test_what_belongs_to_another_user_is_refused(tmp_path, monkeypatch):
     assert store.read(folder, "a.kernel", "key") == b"code"
     os.chown(folder / "a.kernel", 65534, -1)
     with pytest.raises(
-        store.CacheRefusedError, match=r"a.kernel belongs to another user \(65534\)"
+        folders.CacheRefusedError, match=r"a.kernel belongs to another user \(65534\)"
     ):
         store.read(folder, "a.kernel", "key")
     os.chown(folder.parent, 65534, -1)
-    with pytest.raises(store.CacheRefusedError, match="belongs to another user"):
+    with pytest.raises(folders.CacheRefusedError, match="belongs to another user"):
         store.cache_folder()
     with pytest.raises(StorageError, match="belongs to another user"):
         snapshot_cache()
@@ -238,7 +241,7 @@ def test_what_belongs_to_another_user_is_refused(tmp_path, monkeypatch):
 def test_a_file_that_others_may_write_to_is_refused(tmp_path):
     store.write(tmp_path, "a.kernel", "key", b"code")
     (tmp_path / "a.kernel").chmod(0o666)
-    with pytest.raises(store.CacheRefusedError, match=r"\(mode 666\); delete it"):
+    with pytest.raises(folders.CacheRefusedError, match=r"\(mode 666\); delete it"):
         store.read(tmp_path, "a.kernel", "key")
 
 

@@ -105,7 +105,7 @@ def environment(folder: Path, artifact: Path, extras: Iterable[str] = ()) -> Pat
 
 def link(interpreter: Path, names: Iterable[str]) -> None:
     """Link distributions of this environment into another."""
-    (site,) = (interpreter.parents[2] / "lib").glob("python*/site-packages")
+    (site,) = (interpreter.parents[1] / "lib").glob("python*/site-packages")
     for name in names:
         for file in distribution(name).files or []:
             top = file.parts[0]

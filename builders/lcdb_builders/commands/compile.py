@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Compile, and say how long it took."""
     from lcdb.schema import LEARNERS, SAMPLINGS, SPLITS, TUNINGS
-    from lcdb_builders.kernels.core.store import cache_folder
+    from lcdb_builders.compiling.store import cache_folder
     from lcdb_builders.planning.plan import load_plan
     from lcdb_builders.run.cluster import check_pool
     from lcdb_builders.run.compiling import check, compile_kernels, plan_kinds

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from lcdb_builders.kernels.core.sources import digest_of
+from lcdb_builders.compiling.sources import digest_of
 from lcdb_builders.learners.base import Learner
 
 __all__ = ["kernels_digest"]
@@ -20,7 +20,7 @@ def kernels_digest(learner: Learner) -> str:
     """Return a digest of all that a learner's kernels are compiled from; empty if it has none.
 
     It changes with any definition that a kernel reaches, and not with comments, docstrings or the
-    place of files; see `lcdb_builders.kernels.core.sources`.
+    place of files; see `lcdb_builders.compiling.sources`.
 
     Examples
     --------

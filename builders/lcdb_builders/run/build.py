@@ -365,6 +365,7 @@ class Builder:
         # Compiling is a part of the cost, or else the time that is left would be told too long.
         self.told.begin(sum(map(self.costs, jobs)) + compilation.seconds, cells)
         self.presence.begin(pool.place, cells)
+        self.packer.prepare()
         try:
             engine.run(jobs, self._left)
         finally:

@@ -24,7 +24,7 @@ from lcdb.errors import (
     StaleError,
     StorageError,
 )
-from lcdb_builders.kernels.core.store import CacheRefusedError
+from lcdb_builders.compiling.folders import CacheRefusedError
 from lcdb_builders.run.tasks import PREPARE, TASKS
 
 __all__ = ["main"]

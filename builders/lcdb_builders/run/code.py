@@ -2,7 +2,7 @@
 
 A learner's implementation is named by hand, and a change of its kernels can be forgotten there. The
 digest covers the definitions in `lcdb_builders.kernels` that the learner and the draws reach. Of an
-experiment those of its own folder count as well. See `lcdb_builders.kernels.core.sources`.
+experiment those of its own folder count as well. See `lcdb_builders.compiling.sources`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,14 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from lcdb_builders.compiling.sources import Sources
 from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.experiments.protocol import MAKERS
-from lcdb_builders.kernels.core.sources import Sources
 
 __all__ = ["code_digest"]
 
 _PACKAGE = __name__.partition(".")[0]
 _KERNELS = f"{_PACKAGE}.kernels."
-# Where compiled code is kept, and how it is digested, is no part of what it computes.
-_UNRELATED = (f"{_KERNELS}core.store", f"{_KERNELS}core.sources")
 _DRAWS = f"{_PACKAGE}.domain.sampling.Draws"
 
 
@@ -53,7 +51,7 @@ def code_digest(unit: AnyUnit) -> str:
 
 @cache
 def _digest(*names: str, within: tuple[str, ...] = (_KERNELS,)) -> str:
-    return _sources().digest_of(*names, within=within, without=_UNRELATED)
+    return _sources().digest_of(*names, within=within)
 
 
 @cache

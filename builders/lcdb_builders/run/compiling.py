@@ -22,9 +22,10 @@ import numpy as np
 from numba import config
 
 from lcdb.errors import LCDBError, StorageError
+from lcdb_builders.compiling.folders import CacheRefusedError
+from lcdb_builders.compiling.store import cache_folder, cache_folders, sweep
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block, Unit, canonical_json, digest
-from lcdb_builders.kernels.core.store import CacheRefusedError, cache_folder, cache_folders, sweep
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.planning.plan import Plan
 from lcdb_builders.planning.units import plan_learners, units

@@ -62,6 +62,10 @@ class Packer:
     def _cube(self, dataset: str, outcome: Outcome) -> Cube:
         return Cube.from_json(raise_outcome(outcome, f"packing {dataset}"))
 
+    def prepare(self) -> None:
+        """Start the process, so that it is ready when the first cube is."""
+        self._thread.submit(self._child.run, "ready", {})
+
     def __enter__(self) -> Packer:
         return self
 

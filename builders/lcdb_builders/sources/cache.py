@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lcdb.errors import StorageError
-from lcdb_builders.kernels.core.store import (
+from lcdb_builders.compiling.folders import (
     CacheRefusedError,
     check_folder,
     make_folder,

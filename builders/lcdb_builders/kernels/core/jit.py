@@ -20,7 +20,7 @@ deep tree of calls takes many times as long to compile as a flat one. The caller
 with many arrays, and make none.
 
 What kernels alone call gets no machine code of its own, see the module `dispatcher`. Machine code
-is kept on disk by the module `store`, which knows when it may be used again.
+is kept on disk by `lcdb_builders.compiling`, which knows when it may be used again.
 
 With ``NUMBA_DISABLE_JIT=1`` kernels stay plain Python, to be stepped through.
 """
@@ -32,9 +32,9 @@ from typing import Any
 
 from numba import config
 
+from lcdb_builders.compiling.sources import kernel_sources
+from lcdb_builders.compiling.store import KernelCache
 from lcdb_builders.kernels.core.dispatcher import KernelDispatcher
-from lcdb_builders.kernels.core.sources import kernel_sources
-from lcdb_builders.kernels.core.store import KernelCache
 
 __all__ = ["kernel"]
 

@@ -1,18 +1,16 @@
 """Machine code on disk: found again by what it was made of, checked before it runs.
 
 One file per function and types of arguments (``.part`` for what kernels alone call, see
-`dispatcher`), below ``kernels-…`` in the cache: the folder that
-``LCDB_CACHE`` names, or the user's own. A file's name is a digest of all that its code depends on:
-the definition of the function and of all that it reaches (see `sources`), the types, Python, NumPy,
-Numba, LLVM and the processor. So clones, reinstallations and versions share one cache, an edit
-leaves what it does not reach, and nothing is ever stale. It is not beside the sources, where it
-would shadow an editable installation.
+`lcdb_builders.kernels.core.dispatcher`), below ``kernels-…`` in the cache. A file's name is a
+digest of all that its code depends on: the definition of the function and of all that it reaches
+(see `sources`), the types, Python, NumPy, Numba, LLVM and the processor. So clones, reinstallations
+and versions share one cache, an edit leaves what it does not reach, and nothing is ever stale. It
+is not beside the sources, where it would shadow an editable installation.
 
 Whoever can write such a file can run code as its reader, and a flipped bit is another program. So
-folders are made for their owner alone; one that belongs to somebody else than the reader or root,
-or that others may write to, is refused; and each file begins with a digest of what follows. A cache
-that root or oneself has filled may be read by all, and is left as it is: what it lacks goes to the
-user's own.
+files and folders are those of `folders`, and each file begins with a digest of what follows. A
+cache that root or oneself has filled may be read by all, and is left as it is: what it lacks goes
+to the user's own.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ import hashlib
 import os
 import pickle
 import platform
-import stat
 import sys
 import time
 import uuid
@@ -38,69 +35,23 @@ from numba.core import compiler
 from numba.core.caching import NullCache
 from numba.core.serialize import dumps
 
+from lcdb_builders.compiling.folders import (
+    CacheRefusedError,
+    check_folder,
+    make_folder,
+    own_cache,
+    suspicious,
+    user_cache,
+)
+from lcdb_builders.compiling.sources import digest_of, kernel_sources
 from lcdb_builders.kernels.core.dispatcher import PartEntry, is_nested, read_part, write_part
-from lcdb_builders.kernels.core.sources import digest_of, kernel_sources
 
-__all__ = ["CacheRefusedError", "KernelCache", "cache_folder", "cache_folders", "user_cache"]
+__all__ = ["KernelCache", "cache_folder", "cache_folders", "read", "sweep", "write"]
 
 MAGIC = b"lcdb kernel 1\n"
 # Days after which a file that nobody has loaded is deleted: sources of other versions made it.
 KEPT = 60
 DAY = 86400.0
-
-
-class CacheRefusedError(PermissionError):
-    """A cache that others may have written to."""
-
-
-# -- folders ---------------------------------------------------------------------------------------
-
-
-def user_cache() -> Path:
-    """Return the folder that ``LCDB_CACHE`` names, else ``lcdb`` in the user's cache folder.
-
-    Raises
-    ------
-    CacheRefusedError
-        It is there, and others may have written to it.
-    """
-    named = os.environ.get("LCDB_CACHE")
-    folder = Path(named).expanduser() if named else _own_cache()
-    check_folder(folder)
-    return folder
-
-
-def _own_cache() -> Path:
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "lcdb"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lcdb"
-
-
-def check_folder(folder: Path) -> None:
-    """Raise if a folder is there and others than its reader and root may have written to it."""
-    try:
-        status = folder.stat()
-    except OSError:
-        return
-    reason = _suspicious(status)
-    if reason:
-        msg = (
-            f"the cache {folder} {reason}, so others could have put code there that would run as "
-            f"you; run 'chmod go-w {folder}' if it is yours alone, or let LCDB_CACHE name a folder "
-            "of your own"
-        )
-        raise CacheRefusedError(msg)
-
-
-def _suspicious(status: os.stat_result) -> str:
-    """Return why what is there may be others' work; empty if it is not."""
-    if not hasattr(os, "geteuid"):  # pragma: no cover - Windows
-        return ""
-    if status.st_uid not in {0, os.geteuid()}:
-        return f"belongs to another user ({status.st_uid})"
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"can be written to by others (mode {stat.S_IMODE(status.st_mode):o})"
-    return ""
 
 
 @cache
@@ -119,12 +70,6 @@ def _machine() -> tuple[Any, ...]:
     )
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder for its owner alone, and those above it where they are missing."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
-
-
 def cache_folders() -> tuple[Path, ...]:
     """Return the folders in which compiled kernels are looked for; the last is written to.
 
@@ -137,7 +82,7 @@ def cache_folders() -> tuple[Path, ...]:
     """
     name = f"kernels-{hashlib.sha256(repr(_machine()).encode()).hexdigest()[:16]}"
     folders = []
-    for place in dict.fromkeys((user_cache(), _own_cache())):
+    for place in dict.fromkeys((user_cache(), own_cache())):
         folder = place / name
         check_folder(place)
         with suppress(OSError):
@@ -184,7 +129,7 @@ def read(folder: Path, name: str, key: str) -> bytes | None:
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
-            reason = _suspicious(status)
+            reason = suspicious(status)
             content = b"" if reason else file.read()
     except OSError:
         return None

@@ -56,45 +56,35 @@ class Sources:
         The package's folder.
     package
         Its name.
-    apart
-        Modules in it that decide no number: definitions may name what is in them, but it does not
-        count.
     """
 
-    def __init__(self, folder: Path, package: str, apart: tuple[str, ...] = ()) -> None:
+    def __init__(self, folder: Path, package: str) -> None:
         self.package = package
         self._texts: dict[str, bytes] = {}
         self._paths: set[Path] = set()
         for path in sorted(folder.rglob("*.py")):
             parts = path.relative_to(folder).with_suffix("").parts
             name = ".".join((package, *(part for part in parts if part != "__init__")))
-            if name not in apart:
-                self._texts[name] = path.read_bytes()
-                self._paths.add(path.resolve())
+            self._texts[name] = path.read_bytes()
+            self._paths.add(path.resolve())
         self._modules: dict[str, _Module] = {}
         self._definitions: dict[Key, _Definition] = {}
         self._digests: dict[str, str] = {}
 
-    def digest_of(
-        self, *names: str, within: tuple[str, ...] = ("",), without: tuple[str, ...] = ()
-    ) -> str:
+    def digest_of(self, *names: str, within: tuple[str, ...] = ("",)) -> str:
         """Return a digest of modules, or of functions in them, and of all that they reach.
 
         Parameters
         ----------
         *names
             What.
-        within, without
-            How the names of modules begin of which what is reached counts, and does not count.
+        within
+            How the names of modules begin of which what is reached counts.
         """
-        key = repr((names, within, without))
+        key = repr((names, within))
         if key not in self._digests:
             reached = self._reached(key for name in names for key in self._named(name))
-            kept = {
-                (module, place)
-                for module, place in reached
-                if module.startswith(within) and not module.startswith(without)
-            }
+            kept = {key for key in reached if key[0].startswith(within)}
             self._digests[key] = _sha256(sorted(set(self._refined(kept))))
         return self._digests[key]
 
@@ -226,8 +216,9 @@ class _Bare(ast.NodeTransformer):
 
 
 def _is_text(statement: ast.AST) -> bool:
-    constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return constant and isinstance(statement.value.value, str)
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+        return isinstance(statement.value.value, str)
+    return False
 
 
 def _bound(node: ast.AST) -> list[str]:
@@ -256,9 +247,8 @@ def _sha256(content: list[Any]) -> str:
 @cache
 def kernel_sources() -> Sources:
     """Return the sources of the kernels, read when this is first called."""
-    package = __name__.rpartition(".core.")[0]
-    apart = (__name__, f"{package}.core.store")
-    return Sources(Path(__file__).resolve().parents[1], package, apart)
+    package = __name__.rpartition(".compiling.")[0]
+    return Sources(Path(__file__).resolve().parents[1] / "kernels", f"{package}.kernels")
 
 
 def digest_of(*names: str) -> str:
