@@ -30,7 +30,6 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "lcdb needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --upgrade pip
 
 $(VENV)/.demo: $(BIN)/python pyproject.toml
 	$(PIP) --editable '.[build,plot]'

@@ -272,8 +272,14 @@ def minimise(code, intercept, sign, n, y, weight, low, high, places, counts, uni
     trial = np.empty(2)
     best = np.empty(5)
     starts = np.empty(STARTS, np.int64)
-    for s in range(_deepest(score, counts, starts)):
-        trial[:] = places[starts[s]]
+    # Without an intercept the middle of the box is the flat shape. Curves that hardly change have
+    # their optimum beside it, in a valley too narrow for the grid.
+    first = -1 if free == 2 and not intercept else 0
+    for s in range(first, _deepest(score, counts, starts)):
+        if s < 0:
+            trial[:] = 0.5 * (low + high)
+        else:
+            trial[:] = places[starts[s]]
         _descend(
             code, intercept, sign, n, y, weight, free, low, high, trial, value, slope, enough, best
         )
