@@ -8,6 +8,8 @@ a part after all, it is compiled once more, as a whole.
 
 A function is also compiled once for ``f(x, 0)`` and ``f(x, n)``: a literal is an argument of its
 type.
+
+Numba documents none of what this stands on. It works, with the same bits, from Numba 0.60 to 0.68.
 """
 
 from __future__ import annotations
