@@ -81,12 +81,16 @@ def test_what_is_not_the_cube_is_not_kept(host, tmp_path, capsys):
     assert main(["pull", host.url, str(copy), "--dataset", "61"]) == 0
 
 
-def test_nothing_is_written_over(host, tmp_path, capsys):
-    cube = tmp_path / "copy" / "cubes" / "61.nc"
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("61", "is no part of the host's cube: it is left as it is"), ("dse", "is another cube than")],
+)
+def test_nothing_is_written_over(host, tmp_path, capsys, name, told):
+    cube = tmp_path / "copy" / "cubes" / f"{name}.nc"
     cube.parent.mkdir(parents=True)
     cube.write_bytes(b"mine")
-    assert main(["pull", host.url, str(tmp_path / "copy")]) == 1
-    assert "is another cube than" in capsys.readouterr().err
+    assert main(["pull", host.url, str(tmp_path / "copy"), "--dataset", name]) == 1
+    assert told in capsys.readouterr().err
     assert cube.read_bytes() == b"mine"
 
 

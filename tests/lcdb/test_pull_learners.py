@@ -151,6 +151,20 @@ def test_what_is_there_is_not_read_again_and_more_may_join(host, database, tmp_p
     assert one == other
 
 
+def test_the_others_join_when_all_is_asked_for(host, database, tmp_path, capsys):
+    copy = tmp_path / "copy"
+    assert pull(host, copy, "LDC") == 0
+    host.forget()
+    assert pull(host, copy) == 0
+    everything, one = (
+        stored_bytes(database, 61, of) for of in (["NMC", "LDC", "QDC", "NNC"], ["LDC"])
+    )
+    assert ranges(host)[0] == everything - one
+    assert "4 of 4 learners" in capsys.readouterr().out
+    check(copy, database, ["NMC", "LDC", "QDC", "NNC"])
+    assert main(["verify", str(copy)]) == 0
+
+
 def test_an_interrupted_copy_goes_on(host, database, tmp_path, capsys):
     copy, answered = tmp_path / "copy", []
 

@@ -151,12 +151,16 @@ def _pull(host: Host, root: Path, address: Address, described: dict[str, Any]) -
     copied = 0
     if path.exists():
         with path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-                msg = (
-                    f"{path} is another cube than {address}: it is left as it is; pull into "
-                    "another directory, or move the file out of this one"
-                )
-                raise PlanError(msg)
+            is_another = hashlib.file_digest(file, "sha256").hexdigest() != sha256
+        if is_another and described["cube_kind"] == CUBE_KIND:
+            # Some learners of it, perhaps: then the others join them.
+            return _take(host, root, address, described, described["labels"]["learner"])
+        if is_another:
+            msg = (
+                f"{path} is another cube than {address}: it is left as it is; pull into "
+                "another directory, or move the file out of this one"
+            )
+            raise PlanError(msg)
     else:
         index = host.index(address)
         copied = _copy(host, root, address, path, size, sha256)
