@@ -224,13 +224,20 @@ def _double_exponential(n, u, value, slope):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _logistic(code, n, u, i, value, slope):
-    """Fill 1/(1 + (n/e^b)^c) at one size: c = sinh(u_1)/FINE or exp(u_1)."""
+    """Fill 1/(1 + (n/e^b)^c) at one size: c = sinh(u_1)/FINE or exp(u_1).
+
+    With an intercept, where all sizes lie on the flank below the middle, less 1: differences from 1
+    would have lost their digits.
+    """
     c = math.sinh(u[1]) / FINE if code == 10 else math.exp(u[1])
     change = math.cosh(u[1]) / FINE if code == 10 else c
     z = c * (math.log(n[i]) - u[0])
-    share = 1.0 / (1.0 + math.exp(z)) if z < LARGEST_EXPONENT else 0.0
-    value[i] = share
-    fall = share * (1.0 - share)
+    away = math.exp(-min(abs(z), LARGEST_EXPONENT))
+    if code == 11 and math.log(n[len(n) - 1]) < u[0]:
+        value[i] = -away / (1.0 + away)
+    else:
+        value[i] = (away if z > 0.0 else 1.0) / (1.0 + away)
+    fall = away / ((1.0 + away) * (1.0 + away))
     slope[0, i] = c * fall
     slope[1, i] = -change * (math.log(n[i]) - u[0]) * fall
 

@@ -127,7 +127,9 @@ def _read_logpower3(
 
 def _read_mmf4(c: float, s: float, u: np.ndarray, first: float, last: float) -> tuple[float, ...]:
     power = math.exp(u[1])
-    return c + s, _exp(power * u[0]), c, power
+    # The shape is 0 at one of its levels: the one that all sizes are nearer to.
+    ends = (c, c - s) if math.log(last) < u[0] else (c + s, c)
+    return ends[0], _exp(power * u[0]), ends[1], power
 
 
 def _read_janoschek4(

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from scipy.optimize import least_squares
+from scipy.special import expit
 
 FORMULAS = {
     "last1": lambda n, a: a + 0 * n,
@@ -61,7 +62,9 @@ def shapes(name, n, u):
         if name == "logpower3":
             return [1 / (1 + np.exp(np.sinh(u[1]) / 20 * (np.log(n) - u[0])))]
         if name == "mmf4":
-            return [one, 1 / (1 + np.exp(np.exp(u[1]) * (np.log(n) - u[0])))]
+            z = np.exp(u[1]) * (np.log(n) - u[0])
+            # On the flank below the middle 1 is what all values have in common.
+            return [one, -expit(z) if z[-1] < 0 else expit(-z)]
         if name in ("wbl4", "exp4", "janoschek4"):
             power = np.exp(u[0]) * (n / middle) ** np.exp(u[1])
             return [one, np.exp(power[0] - power)]
