@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lcdb_builders.domain.unit import Block, Unit, canonical_json
+from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
 from lcdb_builders.reference.agreement import allowed
 from lcdb_builders.reference.cell import answer_cell, fit_cell, training_rows
@@ -20,8 +20,8 @@ from lcdb_builders.reference.cell import answer_cell, fit_cell, training_rows
 from lcdb.schema import METRICS, SAMPLINGS
 from tests.support.counts import counts
 from tests.support.snapshots import GENERATED, REAL, generated, real
+from tests.support.tuned import default_unit
 
-SEED = 3
 SPLITS = (("fixed", "pool"), ("varying",))
 
 
@@ -79,20 +79,7 @@ def sizes_of(snapshot, count):
 
 def block_of(comparison, snapshot, sampling, split, sizes, stop):
     learner = registry.get(comparison.learner)
-    unit = Unit(
-        dataset=snapshot.id,
-        dataset_sha256=snapshot.sha256,
-        seed=SEED,
-        learner=learner.name,
-        estimator="",
-        params=canonical_json(learner.complete(comparison.params)),
-        implementation=learner.implementation,
-        sampling=sampling,
-        split=split,
-        tuning="default",
-        tuning_rule="",
-        sizes=sizes,
-    )
+    unit = default_unit(learner, snapshot, sampling, split, sizes, params=comparison.params)
     return learner, Block(unit, sizes, 0, stop)
 
 

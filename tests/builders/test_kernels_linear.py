@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from lcdb_builders.kernels.core.sets import draw
@@ -152,32 +147,3 @@ def test_additive_order_is_that_of_the_draws():
     draw(task_of(snapshot, block), 0, 0, order)
     assert (order[:5] == block.unit.draws(len(y)).train(5, 0)).all()
     assert (np.sort(order) == np.arange(len(y))).all()
-
-
-PLAIN = """
-from tests.builders.test_kernels_linear import small_blocks
-for values in small_blocks():
-    print(*values.ravel().tolist())
-"""
-
-
-def small_blocks():
-    X = [[0.0, 1], [1, 3], [2, 2], [3, 1], [4, 5], [5, 2], [1, 1], [2, 5], [0, 4], [3, 3]]
-    snapshot = snapshot_of(np.array(X), [0, 0, 1, 2, 1, 2, 0, 1, 0, 2])
-    for learner in (LREG(), LSVC()):
-        for sampling in ("additive", "bootstrap"):
-            block = block_of(learner, snapshot, sampling, "varying", [1, 4, 6])
-            yield from learner.block(snapshot, block, ("varying",))["varying"].values()
-
-
-def test_plain_python_gives_the_same_numbers():
-    """Kernels that are not compiled: what coverage and debuggers see."""
-    run = subprocess.run(
-        [sys.executable, "-c", PLAIN],
-        env=dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=str(Path(__file__).parents[2])),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    compiled = np.concatenate([values.ravel() for values in small_blocks()])
-    np.testing.assert_allclose(np.array(run.stdout.split(), float), compiled, rtol=1e-5)

@@ -8,36 +8,28 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
+from lcdb_builders.domain.unit import Block, Unit
+from lcdb_builders.learners import registry
+from lcdb_builders.learners.batch import KernelLearner
+
+from lcdb.schema import LEARNERS, SAMPLINGS
+from tests.support.snapshots import generated
+from tests.support.tuned import default_unit, tuned_unit
 
 ROOT = Path(__file__).parents[2]
-
-SCRIPT = """
+PROGRAM = f"""
 import sys
 
-sys.path.insert(0, {root!r})
-import numpy as np
-from lcdb_builders.kernels.core import jit
-from lcdb_builders.learners import registry
-from lcdb_builders.domain.unit import Block, Unit, canonical_json
-from tests.support.snapshots import generated
+sys.path.insert(0, {str(ROOT)!r})
+from tests.builders.test_kernels_plain import save_blocks
 
-found = []
-for name, params, kind in {learners!r}:
-    learner = registry.get(name)
-    snapshot = generated(kind, 24)
-    for sampling in ("additive", "random", "bootstrap"):
-        for splits in (("fixed", "pool"), ("varying",)):
-            text = canonical_json(learner.complete(params))
-            unit = Unit("x", snapshot.sha256, 1, name, "", text, learner.implementation,
-                        sampling, splits[0], "default", "", (1, 2, 5, 12))
-            scores = learner.block(snapshot, Block(unit, unit.sizes, 0, 2), splits)
-            found += [scores[s][key] for s in splits for key in sorted(scores[s])]
-np.save(sys.argv[1], np.array(found, float))
+save_blocks(sys.argv[1])
 """
 
 # Tiny, because plain Python is some thousand times slower. Integers tie, and where scores tie all
 # but exactly, what is fused decides: only learners without such scores are tried with them.
-LEARNERS = [
+DEFAULT = [
     ("NMC", {}, "integers"),
     ("NMC", {"shrinkage": 0.5}, "ten classes"),
     ("LDC", {}, "two classes"),
@@ -46,26 +38,97 @@ LEARNERS = [
     ("QDC", {}, "ten classes"),
     ("NNC", {}, "integers"),
     ("NNC", {"neighbors": 3}, "integers"),
+    ("LREG", {}, "two classes"),
+    ("LREG", {"ridge": 0.1}, "constant features"),
+    ("LSVC", {}, "two classes"),
+    ("LSVC", {"C": 0.01}, "constant features"),
+    ("LSVC", {"C": 1e12}, "two classes"),
+    ("GSVC", {}, "duplicates"),
+    ("GSVC", {"C": 100.0}, "two classes"),
     ("DT", {"min_samples_leaf": 2}, "ten classes"),
     ("RFOR", {"trees": 2}, "duplicates"),
     ("ADAB", {"stumps": 4}, "integers"),
 ]
+TUNED = [
+    ("NMC", [0.1, 1.0], "two classes"),
+    ("LDC", [1e-6, 0.1], "duplicates"),
+    ("QDC", [1e-6, 0.1], "two classes"),
+    ("NNC", [1, 2, 5], "duplicates"),
+    ("LREG", [1e-4, 1e-3, 1e-2, 1e-1, 1.0], "two classes"),
+    ("LSVC", [0.01, 1.0], "constant features"),
+    ("GSVC", [0.1, 10.0], "two classes"),
+    ("DT", [1, 3], "two classes"),
+    ("RFOR", [1, 2], "two classes"),
+    ("ADAB", [1, 3], "constant features"),
+]
 
 
-def blocks(path, learners, **environment):
-    script = SCRIPT.format(root=str(ROOT), learners=learners)
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(path)],
+def scores_of(unit: Unit, kind: str, stop: int) -> list[float]:
+    """Scores of a unit's cells, and what tuned ones have chosen."""
+    splits = ("fixed", "pool") if unit.split == "fixed" else ("varying",)
+    block = Block(unit, unit.sizes, 0, stop)
+    scores = registry.get(unit.learner).block(generated(kind, 24), block, splits)
+    return [x for s in splits for key in sorted(scores[s]) for x in scores[s][key].ravel().tolist()]
+
+
+def save_blocks(path: str) -> None:
+    """Compute the blocks of both tables, each in every sampling and split."""
+    found = []
+    for sampling in SAMPLINGS:
+        for split in ("fixed", "varying"):
+            for name, params, kind in DEFAULT:
+                learner, snapshot = registry.get(name), generated(kind, 24)
+                unit = default_unit(
+                    learner, snapshot, sampling, split, (1, 2, 5, 12), params=params
+                )
+                found += scores_of(unit, kind, 2)
+            for name, grid, kind in TUNED:
+                learner, snapshot = registry.get(name), generated(kind, 24)
+                unit = tuned_unit(learner, snapshot, sampling, split, (10, 15), grid=grid)
+                found += scores_of(unit, kind, 1)
+    np.save(path, np.array(found, float))
+
+
+def run(program: str, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program, *args],
         env={**os.environ, **environment},
         text=True,
         capture_output=True,
     )
-    assert done.returncode == 0, done.stderr
 
 
 def test_plain_python_gives_the_same_scores(tmp_path):
-    blocks(tmp_path / "plain.npy", LEARNERS, NUMBA_DISABLE_JIT="1")
-    blocks(tmp_path / "compiled.npy", LEARNERS)
+    for name, off in (("plain.npy", "1"), ("compiled.npy", "0")):
+        done = run(PROGRAM, str(tmp_path / name), NUMBA_DISABLE_JIT=off)
+        assert done.returncode == 0, done.stderr
     plain, compiled = np.load(tmp_path / "plain.npy"), np.load(tmp_path / "compiled.npy")
-    assert plain.size > 1000
-    np.testing.assert_allclose(plain, compiled, rtol=1e-6)
+    assert plain.size > 5000
+    np.testing.assert_allclose(plain, compiled, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_kernel_is_tried(name):
+    """Of tuned blocks too, where there is a kernel for them."""
+    learner = registry.get(name)
+    is_kernel = isinstance(learner, KernelLearner)
+    assert (name in {row[0] for row in DEFAULT}) == is_kernel
+    assert (name in {row[0] for row in TUNED}) == (is_kernel and learner.tunes)
+
+
+LIMITED = f"""
+import sys
+
+sys.path.insert(0, {str(ROOT)!r})
+from lcdb_builders.kernels.svm import working_set
+from tests.builders.test_kernels_plain import save_blocks
+
+working_set.MOST_ROUNDS = 1
+save_blocks(sys.argv[1])
+"""
+
+
+def test_an_optimum_that_is_not_found_is_an_error(tmp_path):
+    """A machine that is given up before its optimum gives no number."""
+    done = run(LIMITED, str(tmp_path / "none.npy"), NUMBA_DISABLE_JIT="1")
+    assert "GSVC found no optimum in" in done.stderr

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from lcdb_builders.kernels.svm.gram import gram_of, place_of
@@ -166,54 +161,3 @@ def test_alike_to_libsvm_in_distribution(sampling):
             spread = np.sqrt((ours.var(ddof=1) + right.var(ddof=1)) / repetitions)
             assert abs(ours.mean() - right.mean()) <= 4.5 * spread + 1e-12, (n, metric)
             assert stats.ks_2samp(ours, right, method="asymp").pvalue > 1e-5, (n, metric)
-
-
-PLAIN = """
-from tests.builders.test_kernels_svm import small_blocks
-for values in small_blocks():
-    print(*values.ravel().tolist())
-"""
-
-
-def small_blocks():
-    X = [[0.0, 1], [1, 3], [2, 2], [3, 1], [4, 5], [5, 2], [1, 1], [2, 5], [0, 4], [3, 3.5]]
-    snapshot = snapshot_of(np.array(X), [0, 0, 1, 2, 1, 2, 0, 1, 0, 2])
-    for C in (1.0, 100.0):
-        for sampling in ("additive", "bootstrap"):
-            block = block_of(LEARNER, snapshot, sampling, "varying", [1, 4, 6], C=C)
-            yield from LEARNER.block(snapshot, block, ("varying",))["varying"].values()
-
-
-def plain_python(program):
-    """Run a program with kernels that are not compiled; return what it prints."""
-    run = subprocess.run(
-        [sys.executable, "-c", program],
-        env=dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=str(Path(__file__).parents[2])),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return run.stdout
-
-
-def test_plain_python_gives_the_same_numbers():
-    """Kernels that are not compiled: what coverage and debuggers see."""
-    compiled = np.concatenate([values.ravel() for values in small_blocks()])
-    np.testing.assert_allclose(np.array(plain_python(PLAIN).split(), float), compiled, rtol=1e-5)
-
-
-LIMITED = """
-from tests.builders.test_kernels_svm import small_blocks
-from lcdb_builders.kernels.svm import working_set as nearby
-nearby.MOST_ROUNDS = 1
-try:
-    for values in small_blocks():
-        pass
-except ArithmeticError as error:
-    print(error)
-"""
-
-
-def test_an_optimum_that_is_not_found_is_an_error():
-    """A machine that is given up before its optimum gives no number."""
-    assert "GSVC found no optimum in" in plain_python(LIMITED)

@@ -9,7 +9,7 @@ with that value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,32 @@ class Compared:
         return self
 
 
+def default_unit(
+    learner: Learner,
+    snapshot: Snapshot,
+    sampling: str,
+    split: str,
+    sizes: Sequence[int],
+    *,
+    params: Mapping[str, Any] | None = None,
+) -> Unit:
+    """Return a unit that is not tuned."""
+    return Unit(
+        dataset=snapshot.id,
+        dataset_sha256=snapshot.sha256,
+        seed=SEED,
+        learner=learner.name,
+        estimator="",
+        params=canonical_json(learner.complete(params or {})),
+        implementation=learner.implementation,
+        sampling=sampling,
+        split=split,
+        tuning="default",
+        tuning_rule="",
+        sizes=tuple(sizes),
+    )
+
+
 def tuned_unit(
     learner: Learner,
     snapshot: Snapshot,
@@ -54,22 +80,9 @@ def tuned_unit(
 ) -> Unit:
     """Return a tuned unit; `grid` is the learner's own if it is None."""
     values = list(learner.grid if grid is None else grid)
-    return Unit(
-        dataset=snapshot.id,
-        dataset_sha256=snapshot.sha256,
-        seed=SEED,
-        learner=learner.name,
-        estimator="",
-        params=canonical_json(learner.complete(params or {})),
-        implementation=learner.implementation,
-        sampling=sampling,
-        split=split,
-        tuning="tuned",
-        tuning_rule=canonical_json(
-            {"parameter": learner.tuned_parameter, "grid": values, "tie": tie}
-        ),
-        sizes=tuple(sizes),
-    )
+    rule = {"parameter": learner.tuned_parameter, "grid": values, "tie": tie}
+    unit = default_unit(learner, snapshot, sampling, split, sizes, params=params)
+    return replace(unit, tuning="tuned", tuning_rule=canonical_json(rule))
 
 
 def compare_tuned(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,7 +14,7 @@ from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.cell import ACCURACY, CELL, CLIPPED, MAXIMISED, WIDTH
-from lcdb_builders.kernels.core.holdout import Tuned, Tuning
+from lcdb_builders.kernels.core.holdout import Tuned, Tuning, untuned
 from lcdb_builders.kernels.core.sets import Columns, Task, all_columns, constant_columns
 from lcdb_builders.learners.base import Scores
 from lcdb_builders.learners.builtin import BuiltinLearner
@@ -233,9 +232,13 @@ class KernelLearner(BuiltinLearner):
         else:
             self.fill_tuned(call, tuning_of(call.block), tuned)
 
-    @abstractmethod
     def fill(self, call: BlockCall, values: np.ndarray) -> None:
-        """Fill (sizes, repetitions, splits, WIDTH) numbers of an untuned block."""
+        """Fill (sizes, repetitions, splits, WIDTH) numbers of an untuned block.
+
+        To the kernels of most families it is one with a grid of one value.
+        """
+        parameter = float(call.block.unit.parameters[str(self.tuned_parameter)])
+        self.fill_tuned(call, *untuned(parameter, values))
 
     def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
         """Fill a tuned block; a family that has this sets `tunes`.

@@ -12,7 +12,6 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
 from lcdb_builders.kernels.gaussian import model as kernels
 from lcdb_builders.kernels.gaussian.block import gaussian_block
-from lcdb_builders.kernels.gaussian.tuned import gaussian_tuned
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall, KernelLearner
 from lcdb_builders.learners.builtin import WEIGHTS
@@ -51,16 +50,10 @@ class _Gaussian(KernelLearner):
         frame = frame_of(snapshot.X)
         return None if frame is None else frame.place(snapshot.X)
 
-    def fill(self, call: BlockCall, values: np.ndarray) -> None:
-        """Fill the values of an untuned block."""
-        parameter = float(call.block.unit.parameters[self.tuned_parameter])
-        unit = _unit(call.snapshot)
-        gaussian_block(self.kind, parameter, call.task, call.columns, unit, values)
-
     def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
-        """Fill a tuned block."""
+        """Fill a block."""
         unit = _unit(call.snapshot)
-        gaussian_tuned(self.kind, call.task, call.columns, tuning, unit, tuned)
+        gaussian_block(self.kind, call.task, call.columns, tuning, unit, tuned)
 
 
 class NMC(_Gaussian):

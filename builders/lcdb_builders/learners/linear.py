@@ -23,7 +23,6 @@ from lcdb_builders.kernels.linear.coordinates import (
     turned,
 )
 from lcdb_builders.kernels.linear.newton import MISSED
-from lcdb_builders.kernels.linear.tuned import linear_tuned
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall
 from lcdb_builders.learners.costing import Cost
@@ -72,20 +71,13 @@ class _Linear(OneVsRestLearner):
                 )
                 raise ArithmeticError(msg)
 
-    def solve(self, call: BlockCall, values: np.ndarray, decisions: np.ndarray) -> int:
-        """Fill an untuned block; returns how many fits found no optimum."""
-        price = call.block.unit.parameters[self.tuned_parameter]
-        kind, task, columns, root = self._in_coordinates(call, price)
-        count = kernels.linear_block(
-            kind, task, columns, penalty_of(root), root, price, values, decisions
-        )
-        return int(count[MISSED])
-
-    def solve_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> int:
-        """Fill a tuned block; returns how many fits found no optimum."""
+    def solve(self, call: BlockCall, tuning: Tuning, tuned: Tuned, decisions: np.ndarray) -> int:
+        """Fill a block; returns how many fits found no optimum."""
         kind, task, columns, root = self._in_coordinates(call, float(tuning.grid.max()))
         held = hold_out_of(task, columns, tuning, tuned)
-        count = linear_tuned(kind, task, columns, penalty_of(root), root, tuning, held, tuned)
+        count = kernels.linear_block(
+            kind, task, columns, penalty_of(root), root, tuning, held, tuned, decisions
+        )
         return int(count[MISSED])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from lcdb_builders.domain.frame import exponent_of
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.kernels.core.cell import WIDTH
-from lcdb_builders.kernels.core.holdout import Tuned, Tuning
+from lcdb_builders.kernels.core.holdout import Tuned, Tuning, untuned
 from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task, constant_columns
 from lcdb_builders.kernels.neighbours.block import Table, nearest_block, table_of
 from lcdb_builders.kernels.neighbours.votes import votes_block
@@ -86,10 +86,8 @@ class NNC(KernelLearner):
 
     def _vote(self, call: BlockCall, neighbours: float, values: np.ndarray) -> None:
         """Fill values with one number of neighbours, of which class shares may be kept."""
-        only = Tuning(np.uint64(0), np.uint64(0), np.array([neighbours], np.float64), 0)
-        none = np.empty((*values.shape[:2], 0), np.int8)
         table = _table(call.snapshot, call.task, call.columns)
-        votes_block(call.task, call.columns, table, None, only, Tuned(values, none, none))
+        votes_block(call.task, call.columns, table, None, *untuned(neighbours, values))
 
     def keep(self, call: BlockCall, tuned: Tuned, choices: np.ndarray | None) -> None:
         """Keep the shares of votes; numbers without them are had from fewer steps."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
-from lcdb_builders.kernels.core.holdout import Tuned, Tuning
+from lcdb_builders.kernels.core.holdout import Tuned, Tuning, untuned
 from lcdb_builders.learners.batch import (
     BlockCall,
     KernelLearner,
@@ -40,19 +40,15 @@ class OneVsRestLearner(KernelLearner):
     tunes = True
 
     @abstractmethod
-    def solve(self, call: BlockCall, values: np.ndarray, decisions: np.ndarray) -> int:
-        """Fill an untuned block, and `decisions`, if they are of any size.
+    def solve(self, call: BlockCall, tuning: Tuning, tuned: Tuned, decisions: np.ndarray) -> int:
+        """Fill a block, and `decisions`, if they are of any size.
 
         Returns how many fits found no optimum.
         """
 
-    @abstractmethod
-    def solve_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> int:
-        """Fill a tuned block; returns how many fits found no optimum."""
-
-    def fill(self, call: BlockCall, values: np.ndarray) -> None:
-        """Fill the values of an untuned block."""
-        self._check(call.block, self.solve(call, values, _NO_DECISIONS))
+    def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
+        """Fill a block."""
+        self._check(call.block, self.solve(call, tuning, tuned, _NO_DECISIONS))
 
     def values(
         self, snapshot: Snapshot, block: Block, splits: Sequence[str], decisions: np.ndarray
@@ -61,12 +57,9 @@ class OneVsRestLearner(KernelLearner):
         values = empty_values(block, splits)
         columns = columns_of(snapshot, block, splits)
         call = BlockCall(snapshot, block, task_of(snapshot, block), columns)
-        self._check(block, self.solve(call, values, decisions))
+        only = untuned(block.unit.parameters[self.tuned_parameter], values)
+        self._check(block, self.solve(call, *only, decisions))
         return values
-
-    def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
-        """Fill a tuned block."""
-        self._check(call.block, self.solve_tuned(call, tuning, tuned))
 
     def _check(self, block: Block, count: int) -> None:
         if count:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning, hold_out_of
-from lcdb_builders.kernels.core.sets import Columns
-from lcdb_builders.kernels.svm.block import svm_block
+from lcdb_builders.kernels.svm.block import Aims, svm_block
 from lcdb_builders.kernels.svm.gram import Gram, gram_of
-from lcdb_builders.kernels.svm.tuned import svm_tuned
 from lcdb_builders.kernels.svm.working_set import MISSED
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall
@@ -39,11 +37,11 @@ def _gram(snapshot: Snapshot) -> Gram:
     return gram_of(snapshot.X, _gamma(snapshot), table_bytes())
 
 
-def _violations(grid: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _aims(grid: np.ndarray) -> Aims:
     """Return by how much optimality may be violated for values of C: what is aimed at, and most."""
-    aims = [max(kkt_tolerance(C), _SMALLEST_TOLERANCE) for C in grid]
+    tolerances = [max(kkt_tolerance(C), _SMALLEST_TOLERANCE) for C in grid]
     limits = [max(_LARGEST_VIOLATION * min(1.0, C), _SMALLEST_TOLERANCE) for C in grid]
-    return np.array(aims), np.array(limits)
+    return Aims(np.array(tolerances), np.array(limits))
 
 
 class GSVC(OneVsRestLearner):
@@ -92,30 +90,16 @@ class GSVC(OneVsRestLearner):
         """Return an unfitted support vector classifier with the dataset's gamma."""
         return super().estimator(snapshot, {**params, "gamma": _gamma(snapshot)})
 
-    def solve(self, call: BlockCall, values: np.ndarray, decisions: np.ndarray) -> int:
-        """Fill an untuned block; returns how many fits found no optimum."""
-        C = call.block.unit.parameters["C"]
-        tolerances, limits = _violations([C])
-        gram = _gram(call.snapshot)
+    def solve(self, call: BlockCall, tuning: Tuning, tuned: Tuned, decisions: np.ndarray) -> int:
+        """Fill a block; returns how many fits found no optimum."""
         count = svm_block(
-            call.task, call.columns, gram, C, tolerances[0], limits[0], values, decisions
-        )
-        return int(count[MISSED])
-
-    def solve_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> int:
-        """Fill a tuned block; returns how many fits found no optimum."""
-        held = hold_out_of(call.task, call.columns, tuning, tuned)
-        none = np.zeros((1, call.snapshot.classes), np.int64)
-        tolerances, limits = _violations(tuning.grid)
-        count = svm_tuned(
             call.task,
             call.columns,
             _gram(call.snapshot),
             tuning,
-            tolerances,
-            limits,
-            held,
-            Columns(False, np.empty((0, 0)), held.held, none, none),
+            _aims(tuning.grid),
+            hold_out_of(call.task, call.columns, tuning, tuned),
             tuned,
+            decisions,
         )
         return int(count[MISSED])

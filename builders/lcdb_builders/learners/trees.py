@@ -50,18 +50,11 @@ class _Tree(KernelLearner):
         """Return the unfitted reference estimator with the cell's random stream."""
         return super().estimator(snapshot, {**params, "stream": _stream(cell)})
 
-    def fill(self, call: BlockCall, values: np.ndarray) -> None:
-        """Fill the values of an untuned block."""
-        default = call.block.unit.parameters[str(self.tuned_parameter)]
-        only = Tuning(np.uint64(0), np.uint64(0), np.array([default], np.float64), 0)
-        choices = np.empty((0, 0, 0), np.int8)
-        self.fill_tuned(call, only, Tuned(values, choices, choices))
-
     def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
         """Fill a block: untuned ones have a grid of one value."""
         snapshot, unit = call.snapshot, call.block.unit
         data = data_of(code(snapshot.X, snapshot.y), call.columns)
-        grid = grid_of(call.task, call.columns, tuning, unit.tuning == "tuned", tuned)
+        grid = grid_of(call.task, call.columns, tuning, tuned)
         self.run((call.task, call.columns, data, *learner_key(unit), grid), unit.parameters)
 
     @abstractmethod

@@ -3,18 +3,19 @@
 What every family shares, for a kernel that goes through the cells of a block::
 
     for each cell, with its distinct training rows and their weights:
-        flag = hold_out(task, tuning, n, repetition, distinct, count, weight, cell)
-        if flag != ONE_CLASS_FIT:
-            for g in range(len(tuning.grid)):
-                ...  # fit ``cell.fit[:cell.sizes[FIT_ROWS]]``, score ``cell.held``,
-                ...  # grouped by class in ``cell.lo``, `cell.hi`, into ``cell.scores[g]``
-        choose(tuning, flag, cell, tuned.choices[i, r], tuned.flags[i, r])
+        tune_cell(block, n, i, r, try_grid)
+        # try_grid: for g in range(len(tuning.grid)):
+        #     ...  # fit ``held.fit[:held.sizes[FIT_ROWS]]``, score ``held.held``,
+        #     ...  # grouped by class in ``held.lo``, `held.hi`, into ``held.scores[g]``
         for g in range(len(tuning.grid)):
-            if is_chosen(cell, g):
-                ...  # refit all n rows, score every test set into ``cell.refit[:sets]``
-                record(cell, g, tuned.values[i, r])
+            if is_chosen(held, g):
+                ...  # refit all n rows, score every test set into ``held.refit[:sets]``
+                record(held, g, tuned.values[i, r])
 
-A family that gets many grid values from one fit fills ``cell.scores`` in any order. Weights are
+A block that is not tuned has a grid of one value, which every metric has chosen, and no choices to
+fill (`untuned`): the same kernel computes both.
+
+A family that gets many grid values from one fit fills ``held.scores`` in any order. Weights are
 those of `sets.weigh`; along additive sampling they are all 1, and ``order[:n]`` are the distinct
 rows. `lcdb_builders.reference.tuning` has the same in plain code.
 """
@@ -54,8 +55,11 @@ __all__ = [
     "hold_out",
     "hold_out_of",
     "is_chosen",
+    "list_distinct",
     "record",
     "take_held",
+    "tune_cell",
+    "untuned",
 ]
 
 # As in `lcdb.schema.CHOICE_FLAGS`.
@@ -85,6 +89,13 @@ Tuned = namedtuple("Tuned", "values choices flags kept", defaults=[ACCURACY])
 #: `chosen` (METRICS,) by metric; `refit` (sets, WIDTH or more) scores of a refit; `order` (pool,)
 #: workspace; `kept` as of `Tuned`.
 HoldOut = namedtuple("HoldOut", "fit held lo hi sizes counts scores chosen refit order kept")
+
+
+def untuned(parameter: float, values: np.ndarray) -> tuple[Tuning, Tuned]:
+    """Return what a block with one value of its parameter, which fills `values`, is tuned with."""
+    none = np.empty((0, 0, 0), np.int8)
+    only = Tuning(np.uint64(0), np.uint64(0), np.array([parameter], np.float64), 0)
+    return only, Tuned(values, none, none)
 
 
 def hold_out_of(
@@ -192,6 +203,17 @@ def hold_out(task, tuning, n, repetition, distinct, count, weight, cell):
 
 
 @kernel(borrow=True)
+def list_distinct(rows, distinct):
+    """List rows whose copies stand side by side, each once; returns their number."""
+    last = 0
+    for i in range(len(rows)):
+        if i == 0 or rows[i] != rows[i - 1]:
+            distinct[last] = rows[i]
+            last += 1
+    return last
+
+
+@kernel(borrow=True)
 def take_held(task, cell, XT):
     """Write the held-out rows as columns: ``XT[:, :cell.sizes[HELD_COPIES]]``, grouped by class."""
     for t in range(cell.sizes[HELD_COPIES]):
@@ -243,6 +265,29 @@ def choose(tuning, flag, cell, choices, flags):
             flags[m] = TIE if equal > 1 else CHOSEN
         else:
             flags[m] = flag
+
+
+@kernel(glue=True)
+def tune_cell(block, n, i, r, try_grid):
+    """Choose a grid value for each metric of a cell, if its block is tuned.
+
+    Parameters
+    ----------
+    block
+        Its `task` and `tuning`, a `held` of `hold_out_of`, and what is filled, `tuned`; the rows
+        ``distinct[:size[0]]`` of its `cell` are drawn, and have their `weight`.
+    n, i, r
+        The cell's size, and its place among sizes and repetitions.
+    try_grid
+        ``try_grid(block)`` scores every grid value on the rows that are held out.
+    """
+    task, cell, held, tuned = block.task, block.cell, block.held, block.tuned
+    if tuned.choices.size > 0:
+        repetition, rows = task.first + r, cell.size[0]
+        flag = hold_out(task, block.tuning, n, repetition, cell.distinct, rows, cell.weight, held)
+        if flag != ONE_CLASS_FIT:
+            try_grid(block)
+        choose(block.tuning, flag, held, tuned.choices[i, r], tuned.flags[i, r])
 
 
 @kernel(borrow=True)

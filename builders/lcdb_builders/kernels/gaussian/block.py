@@ -2,122 +2,253 @@
 
 Additive training sets grow row by row; all rows up to n are added whatever the sizes of the block,
 so a cell's numbers do not depend on which other cells are computed with it.
+
+To tune a cell, means and scatter of the rows that are not held out are taken once. NMC then shrinks
+the means by each value. The covariances of LDC and QDC are decomposed once, with the smallest
+ridge: along their eigenvectors every other ridge is a number added to the eigenvalues. What was
+chosen is fitted from triangular roots of all rows.
 """
 
 from __future__ import annotations
 
+import math
+from collections import namedtuple
+
 import numpy as np
 
-from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.core.sets import (
-    ADDITIVE,
-    Columns,
-    Task,
-    draw,
-    gather,
-    left_out,
-    regroup,
-    weigh,
+from lcdb_builders.kernels.core.holdout import (
+    FIT_COPIES,
+    FIT_ROWS,
+    HELD_COPIES,
+    Tuned,
+    Tuning,
+    hold_out_of,
+    is_chosen,
+    record,
+    take_held,
+    tune_cell,
 )
-from lcdb_builders.kernels.gaussian.model import fit, model_of, score_columns
-from lcdb_builders.kernels.gaussian.moments import add_draw, add_row, forget
-from lcdb_builders.kernels.scores.cells import cell_of, clear
-from lcdb_builders.kernels.scores.metrics import score_log_scores
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task
+from lcdb_builders.kernels.gaussian.eigen import diagonalise, rotate_columns
+from lcdb_builders.kernels.gaussian.model import (
+    LDC,
+    NMC,
+    QDC,
+    begin_fit,
+    fit,
+    model_of,
+    score_columns,
+    take_roots,
+)
+from lcdb_builders.kernels.gaussian.moments import (
+    add_draw,
+    add_row,
+    columns_of,
+    forget,
+    overall_mean,
+)
+from lcdb_builders.kernels.gaussian.qr import factor
+from lcdb_builders.kernels.scores.cells import (
+    begin_curve,
+    cell_of,
+    has_own_columns,
+    linear_scores,
+    score_test_sets,
+    take_rows,
+)
+from lcdb_builders.kernels.scores.metrics import room, score_log_scores
 
-__all__ = ["begin_repetition", "gaussian_block", "score_test_sets", "take_rows"]
+__all__ = ["gaussian_block"]
+
+#: A block of a `kind` of models: its `task`, the `columns` to score on and its `tuning`; the
+#: `model` and the `cell` in hand, what is `held` out of it, and the `study` of the rest; what is
+#: filled, `tuned`.
+Block = namedtuple("Block", "kind task columns tuning model cell held study tuned")
+
+#: The `model` of the rows to fit, of which `coef` and `centre` are in coordinates along
+#: eigenvectors `V` (spaces, d, d) of their covariances with the `smallest` ridge; `values`
+#: (spaces, d) eigenvalues; `means` (K, d) coordinates of means. The rows to validate on: `XT`
+#: (d, rows); `Y` (spaces, d, rows) their coordinates, of QDC squared; `S` (K, rows) log scores,
+#: `room` to score them.
+Study = namedtuple("Study", "model V smallest values means XT Y S room")
 
 
-@kernel(glue=True)
-def begin_repetition(task, columns, repetition, model, cell):
-    """Start an additive curve: draw its order, from which no row is taken yet."""
-    if task.sampling == ADDITIVE:
-        clear(cell)
-        forget(model.moments)
-        draw(task, 0, repetition, cell.order)
-        if columns.varying:
-            regroup(task, cell.order, cell.XT, cell.begin, cell.hi[0], cell.lo[0])
-
-
-@kernel(glue=True)
-def take_rows(kind, task, n, repetition, model, cell):
-    """List the n rows of a cell with their weights, and take their moments.
-
-    Parameters
-    ----------
-    kind
-        `NMC`, `LDC` or `QDC`.
-    task, n, repetition
-        The cell; along an additive curve the rows before are taken already.
-    model, cell
-        Moments, and rows; both are written.
-    """
-    if task.sampling == ADDITIVE:
-        for i in range(cell.size[0], n):
-            row = cell.order[i]
-            cell.distinct[i] = row
-            cell.weight[row] = 1
-            add_row(kind, model.moments, task.X[row], task.y[row])
-        cell.size[0] = n
-    else:
-        clear(cell)
-        draw(task, n, repetition, cell.order)
-        cell.size[0] = weigh(cell.order[:n], cell.weight, cell.distinct)
-        add_draw(kind, task, cell.weight, cell.distinct[: cell.size[0]], model.moments)
-
-
-@kernel(glue=True)
-def score_test_sets(kind, task, columns, model, cell, out):
-    """Score a fitted model on every test set; ``out`` is (sets, WIDTH)."""
-    lo, hi = cell.lo[0], cell.hi[0]
-    if columns.varying and task.sampling == ADDITIVE:
-        # The repetition's own columns are in the order in which they are drawn.
-        for c in range(task.classes):
-            lo[c] = cell.begin[c] + model.moments.counts[c]
-            score_columns(kind, model, cell.XT, lo[c], hi[c], cell.F)
-        score_log_scores(cell.F, model.present, lo, hi, cell.room, out[0])
-        return
-    score_columns(kind, model, columns.XT, 0, columns.XT.shape[1], cell.F)
-    if columns.varying:
-        left_out(columns, cell.weight, cell.index, lo, hi)
-        gather(cell.F, model.present, cell.index, hi[len(hi) - 1], cell.packed)
-        score_log_scores(cell.packed, model.present, lo, hi, cell.room, out[0])
-    else:
-        for k in range(len(columns.lo)):
-            score_log_scores(cell.F, model.present, columns.lo[k], columns.hi[k], cell.room, out[k])
+def _study(kind: int, task: Task, tuning: Tuning, unit: float, rows: int) -> Study:
+    """Return room to study cells of which at most so many rows are held out."""
+    d, classes = task.X.shape[1], task.classes
+    spaces = {NMC: 0, LDC: 1, QDC: classes}[kind]
+    return Study(
+        model=model_of(kind, classes, d, len(task.pool), unit),
+        V=np.zeros((spaces, d, d)),
+        smallest=float(tuning.grid.min()),
+        values=np.zeros((spaces, d)),
+        means=np.zeros((classes, d)),
+        XT=np.empty((d, rows)),
+        Y=np.empty((spaces, d, rows)),
+        S=np.empty((classes, rows)),
+        room=room(classes, rows),
+    )
 
 
 @kernel(borrow=True)
-def _run(kind, parameter, task, columns, model, cell, out):
-    """Fill a block: `model` and `cell` are workspace, the rest is as of `gaussian_block`."""
+def _take_coordinates(kind, s, study, rows):
+    """Take coordinates of held-out rows along eigenvectors `s`, and what scores need of them."""
+    model, V, Y = study.model, study.V[s], study.Y[s]
+    d = len(V)
+    if kind == QDC:
+        rotate_columns(V, study.XT, model.means[s], rows, Y)
+        for k in range(d):
+            for t in range(rows):
+                Y[k, t] *= Y[k, t]
+        return
+    rotate_columns(V, study.XT, model.centre, rows, Y)
+    for c in range(len(model.present)):
+        for k in range(d if model.present[c] else 0):
+            along = 0.0
+            for j in range(d):
+                along += V[k, j] * (model.means[c, j] - model.centre[j])
+            study.means[c, k] = along
+
+
+@kernel(borrow=True)
+def _decompose(kind, study, n, rows):
+    """Decompose the covariances of n rows, and take coordinates of those held out."""
+    model, moments = study.model, study.model.moments
+    ridge = study.smallest * model.spread[0]
+    if kind == LDC:
+        overall_mean(moments, n, model.centre)
+    for s in range(len(study.V)):
+        if kind == LDC or moments.distinct[s]:
+            first, stop = columns_of(kind, s, moments)
+            count = n if kind == LDC else moments.counts[s]
+            factor(moments.Z, first, stop, count, ridge, model.L)
+            diagonalise(model.L, study.V[s], study.values[s])
+        elif model.present[s]:
+            study.V[s] = 0.0
+            for k in range(len(model.L)):
+                study.V[s, k, k] = 1.0
+                study.values[s, k] = model.spread[0]
+        if kind == LDC or model.present[s]:
+            _take_coordinates(kind, s, study, rows)
+
+
+@kernel(borrow=True)
+def _score_with_ridge(kind, study, more, n, rows):
+    """Write log scores of LDC or QDC with so much more than the smallest ridge."""
+    model, moments = study.model, study.model.moments
+    for c in range(len(model.present)):
+        if not model.present[c]:
+            continue
+        s = c if kind == QDC else 0
+        added = more if kind == LDC or moments.distinct[c] else 0.0
+        coef = model.coef[c]
+        total = 0.0
+        for k in range(len(coef)):
+            variance = study.values[s, k] + added
+            if kind == LDC:
+                coef[k] = study.means[c, k] / variance
+                total += study.means[c, k] * coef[k]
+            else:
+                coef[k] = -0.5 / variance
+                total += math.log(variance)
+        intercept = math.log(moments.counts[c] / n) - 0.5 * total
+        linear_scores(coef, intercept, study.Y[s], 0, rows, study.S[c])
+
+
+@kernel(borrow=True)
+def _try_grid(block):
+    """Score every grid value on the held-out rows; see `tune_cell`."""
+    kind, tuning, held, study = block.kind, block.tuning, block.held, block.study
+    model = study.model
+    n, rows = held.sizes[FIT_COPIES], held.sizes[HELD_COPIES]
+    fitted = held.fit[: held.sizes[FIT_ROWS]]
+    add_draw(kind, block.task, block.cell.weight, fitted, model.moments)
+    begin_fit(kind, 0.0, n, model)
+    take_held(block.task, held, study.XT)
+    _decompose(kind, study, n, rows)
+    for g in range(len(tuning.grid)):
+        if kind == NMC:
+            begin_fit(kind, tuning.grid[g], n, model)
+            score_columns(kind, model, study.XT, 0, rows, study.S)
+        else:
+            more = (tuning.grid[g] - study.smallest) * model.spread[0]
+            _score_with_ridge(kind, study, more, n, rows)
+        score_log_scores(study.S, model.present, held.lo, held.hi, study.room, held.scores[g])
+
+
+@kernel(glue=True)
+def _take_moments(block, n, repetition):
+    """List the n rows of a cell, and take their moments."""
+    kind, task, cell, moments = block.kind, block.task, block.cell, block.model.moments
+    listed = take_rows(task, n, repetition, cell)
+    drawn = cell.distinct[: cell.size[0]]
+    if task.sampling != ADDITIVE:
+        add_draw(kind, task, cell.weight, drawn, moments)
+    else:
+        if listed == 0:
+            forget(moments)
+        for row in drawn[listed:]:
+            add_row(kind, moments, task.X[row], task.y[row])
+
+
+@kernel(glue=True)
+def _score(block, out):
+    """Score the fitted model on every test set; ``out`` is (sets, WIDTH)."""
+    kind, columns, model, cell = block.kind, block.columns, block.model, block.cell
+    if has_own_columns(cell):
+        for c in range(len(model.present)):
+            first, stop = cell.begin[c] + model.moments.counts[c], cell.hi[0, c]
+            cell.lo[0, c] = first
+            score_columns(kind, model, cell.XT, first, stop, cell.F)
+    else:
+        score_columns(kind, model, columns.XT, 0, columns.XT.shape[1], cell.F)
+    score_test_sets(columns, cell, model.present, model.present, score_log_scores, out)
+
+
+@kernel(borrow=True)
+def _run(block):
+    """Fill a block."""
+    kind, task, tuning, held = block.kind, block.task, block.tuning, block.held
+    model, tuned = block.model, block.tuned
+    additive, tunes = task.sampling == ADDITIVE, tuned.choices.size > 0
     for r in range(task.stop - task.first):
         repetition = task.first + r
-        begin_repetition(task, columns, repetition, model, cell)
+        begin_curve(task, repetition, block.cell)
         for i in range(len(task.sizes)):
             n = task.sizes[i]
-            take_rows(kind, task, n, repetition, model, cell)
-            fit(kind, parameter, task.sampling == ADDITIVE, n, model)
-            score_test_sets(kind, task, columns, model, cell, out[i, r])
+            _take_moments(block, n, repetition)
+            tune_cell(block, n, i, r, _try_grid)
+            if tunes and not additive:
+                take_roots(kind, model)
+            for g in range(len(tuning.grid)):
+                if is_chosen(held, g):
+                    fit(kind, tuning.grid[g], additive or tunes, n, model)
+                    _score(block, held.refit)
+                    record(held, g, tuned.values[i, r])
 
 
 def gaussian_block(
-    kind: int, parameter: float, task: Task, columns: Columns, unit: float, out: np.ndarray
+    kind: int, task: Task, columns: Columns, tuning: Tuning, unit: float, tuned: Tuned
 ) -> None:
-    """Score the cells of a block.
+    """Fill the cells of a block.
 
     Parameters
     ----------
     kind
         `NMC`, `LDC` or `QDC` of `lcdb_builders.kernels.gaussian.model`.
-    parameter
-        Shrinkage of NMC, ridge of LDC and QDC.
     task, columns
         Cells, and where they are scored.
+    tuning
+        Shrinkages of NMC, ridges of LDC and QDC, and what is chosen from what.
     unit
         The mean within-class variance of training sets that have none.
-    out
-        (sizes, repetitions, sets, WIDTH), filled.
+    tuned
+        Filled.
     """
+    # All made here, so that the kernel borrows every array and counts no references.
     d = task.X.shape[1]
-    # Made here, so that the kernel borrows every array and counts no references.
-    model = model_of(kind, task.classes, d, len(task.pool), unit)
-    _run(kind, parameter, task, columns, model, cell_of(task, columns, d), out)
+    held = hold_out_of(task, columns, tuning, tuned)
+    study = _study(kind, task, tuning, unit, len(held.held) if tuned.choices.size > 0 else 0)
+    model, cell = model_of(kind, task.classes, d, len(task.pool), unit), cell_of(task, columns, d)
+    _run(Block(kind, task, columns, tuning, model, cell, held, study, tuned))

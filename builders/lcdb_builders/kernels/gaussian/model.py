@@ -23,6 +23,7 @@ from lcdb_builders.kernels.gaussian.moments import (
     overall_mean,
 )
 from lcdb_builders.kernels.gaussian.qr import factor, invert, solve, solve_transposed, stack
+from lcdb_builders.kernels.scores.cells import linear_scores
 from lcdb_builders.kernels.scores.losses import CHUNK
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "QDC",
     "begin_fit",
     "fit",
-    "linear_scores",
     "model_of",
     "score_columns",
     "take_roots",
@@ -223,33 +223,12 @@ def _distance_scores(mean, spread, XT, a, b, s):
 
 
 @kernel(borrow=True)
-def linear_scores(coef, intercept, Y, size, s):
-    """Write an intercept plus the weighted sum of the first so many columns of Y."""
-    d = len(coef)
-    for i in range(size):
-        s[i] = intercept
-    j = 0
-    while j + 4 <= d:
-        y0, y1, y2, y3 = Y[j], Y[j + 1], Y[j + 2], Y[j + 3]
-        c0, c1, c2, c3 = coef[j], coef[j + 1], coef[j + 2], coef[j + 3]
-        for i in range(size):
-            s[i] = fma(c3, y3[i], fma(c2, y2[i], fma(c1, y1[i], fma(c0, y0[i], s[i]))))
-        j += 4
-    while j < d:
-        y0 = Y[j]
-        c0 = coef[j]
-        for i in range(size):
-            s[i] = fma(c0, y0[i], s[i])
-        j += 1
-
-
-@kernel(borrow=True)
 def _quadratic_scores(white, intercept, Y, size, z, s):
     """Intercept minus half the squared length of the whitened deviations."""
     for i in range(size):
         s[i] = intercept
     for k in range(len(white)):
-        linear_scores(white[k, : k + 1], 0.0, Y, size, z)
+        linear_scores(white[k, : k + 1], 0.0, Y, 0, size, z)
         for i in range(size):
             s[i] = fma(-0.5 * z[i], z[i], s[i])
 
@@ -277,7 +256,7 @@ def _score_run(kind, model, XT, a, b, S):
         if kind == NMC:
             _distance_scores(model.means[c], model.spread[0], XT, a, b, s)
         elif kind == LDC:
-            linear_scores(model.coef[c], model.intercept[c], Y, b - a, s)
+            linear_scores(model.coef[c], model.intercept[c], Y, 0, b - a, s)
         else:
             _centre_columns(XT, model.means[c], a, b, Y)
             _quadratic_scores(model.white[c], model.intercept[c], Y, b - a, Y[len(model.L)], s)

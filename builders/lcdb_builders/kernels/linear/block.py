@@ -1,12 +1,16 @@
-"""Whole blocks of LREG and LSVC: cells in, metrics out.
+"""Whole blocks of LREG and LSVC: cells in, metrics out; tuned along the path of penalties.
 
 Features come centred and scaled by constants of the dataset
 (`lcdb_builders.kernels.linear.coordinates`), and the penalty is the matrix
 that means the same model there.
 
-Every fit starts from the model of the whole pool, along additive curves too, so that a cell's
-numbers do not depend on which other cells are computed with it: not even the last bit, by which
-rows of few distinct values tie or do not.
+Every fit of a block that is not tuned starts from the model of the whole pool, along additive
+curves too, so that a cell's numbers do not depend on which other cells are computed with it: not
+even the last bit, by which rows of few distinct values tie or do not.
+
+Tuned cells have a path from strong to weak penalties, on which every fit starts where the last ones
+point to. Paths start from the model of the whole pool (LREG) or from 0 (LSVC), and refits from the
+path's own models.
 """
 
 from __future__ import annotations
@@ -15,93 +19,163 @@ from collections import namedtuple
 
 import numpy as np
 
+from lcdb_builders.kernels.core.holdout import (
+    FIT_ROWS,
+    HELD_COPIES,
+    is_chosen,
+    record,
+    take_held,
+    tune_cell,
+)
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.core.sets import ADDITIVE, draw, regroup
+from lcdb_builders.kernels.core.sets import ADDITIVE
 from lcdb_builders.kernels.linear.hinge import forget
 from lcdb_builders.kernels.linear.logistic import TOLERANCE
 from lcdb_builders.kernels.linear.models import (
     LREG,
     LSVC,
     STEEP,
-    count_classes,
     decide_columns,
     fit,
     models_of,
-    score_columns,
     set_price,
     take_rows,
 )
 from lcdb_builders.kernels.linear.newton import copy
-from lcdb_builders.kernels.scores.cells import cell_of, clear
-from lcdb_builders.kernels.scores.one_vs_rest import draw_fresh, fitted_classes
+from lcdb_builders.kernels.scores.cells import begin_curve, cell_of, linear_scores
+from lcdb_builders.kernels.scores.one_vs_rest import (
+    count_part,
+    fitted_classes,
+    part_of,
+    score_decided,
+    score_side_by_side,
+    take_classes,
+)
 
 __all__ = ["LREG", "LSVC", "STEEP", "linear_block"]
 
-#: A block of a `kind` of models: its `task`, the `columns` to score on; `models` of all classes,
-#: and those of the pool, `start`; the `cell` in hand; what is filled, `out` and `decisions`.
-Block = namedtuple("Block", "kind task columns models start cell out decisions")
+# Steps converge quadratically: after the last one, a path of LREG is as good as `TOLERANCE` asks.
+PATH_TOLERANCE = 1e-9
+
+#: What fits start from: `theta` (G, K, d + 1) by grid value, and of paths, `start` (K, d + 1). The
+#: `part` of a cell that a path is scored on, and its rows `XT` (d, rows).
+Path = namedtuple("Path", "theta start part XT")
+#: A block of a `kind` of models: its `task`, the `columns` to score on and its `tuning`; the `cell`
+#: in hand, what is `held` out of it, its `models` and the `path` to them; what is filled, `tuned`
+#: and `decisions`.
+Block = namedtuple("Block", "kind task columns tuning cell held models path tuned decisions")
+
+
+@kernel(glue=True)
+def _point_on(paths, g, step, c, theta):
+    """Start from where the last models of a path point to.
+
+    Along equal steps of the logarithm models of separable rows change by almost the same, and
+    others by ever less: the last change is continued by its ratio to the one before.
+    """
+    last = paths[g - step, c]
+    before = paths[g - 2 * step, c]
+    first = paths[g - 3 * step, c]
+    now = 0.0
+    then = 0.0
+    for j in range(len(theta)):
+        now += (last[j] - before[j]) ** 2
+        then += (before[j] - first[j]) ** 2
+    ratio = min(1.0, np.sqrt(now / then)) if then > 0.0 else 0.0
+    for j in range(len(theta)):
+        theta[j] = last[j] + ratio * (last[j] - before[j])
 
 
 @kernel(borrow=True)
-def _fit(block, size):
-    """Fit the rows in hand, from the models of the pool."""
+def _follow(block, c, n):
+    """Fit a class to the rows in hand with every value of the grid, from strong to weak."""
+    kind, grid, models, path = block.kind, block.tuning.grid, block.models, block.path
+    step = -1 if kind == LREG else 1
+    first = len(grid) - 1 if kind == LREG else 0
+    theta = models.theta[c]
+    copy(path.start[c], theta)
+    forget(models.carried, c)
+    for i in range(len(grid)):
+        g = first + i * step
+        if kind == LREG and i > 2:
+            _point_on(path.theta, g, step, c, theta)
+        set_price(kind, models, grid[g])
+        fit(kind, PATH_TOLERANCE, models, c, n)
+        copy(theta, path.theta[g, c])
+
+
+@kernel(glue=True)
+def _start_from_pool(block):
+    """Fit the whole pool, with the strongest penalty, for paths or cells to start from."""
+    task, cell, models, path = block.task, block.cell, block.models, block.path
+    for row in task.pool:
+        cell.counts[task.y[row]] += 1.0
+    fitted_classes(cell)
+    take_rows(task, task.pool, len(task.pool), models)
+    set_price(block.kind, models, block.tuning.grid[len(block.tuning.grid) - 1])
+    for c in range(task.classes):
+        if cell.fitted[c]:
+            fit(block.kind, TOLERANCE, models, c, len(task.pool))
+    path.start[:] = models.theta
+    path.theta[:] = models.theta
+
+
+@kernel(borrow=True)
+def _take(block, rows):
+    """Take rows in hand, with their weights."""
     models = block.models
+    take_rows(block.task, rows, len(rows), models)
+    for i in range(len(rows)):
+        models.weight[i] = block.cell.weight[rows[i]]
+
+
+@kernel(borrow=True)
+def _try_grid(block):
+    """Score every grid value on the held-out rows; see `tune_cell`."""
+    held, path, part = block.held, block.path, block.path.part
+    rows = held.fit[: held.sizes[FIT_ROWS]]
+    count_part(held, part)
+    _take(block, rows)
+    take_held(block.task, held, path.XT)
     for c in range(block.task.classes):
-        if block.cell.fitted[c]:
-            copy(block.start[c], models.theta[c])
+        if part.fitted[c]:
+            _follow(block, c, len(rows))
+    for g in range(len(block.tuning.grid)):
+        for c in range(block.task.classes):
+            if part.fitted[c]:
+                theta = path.theta[g, c]
+                d = len(theta) - 1
+                linear_scores(theta[:d], theta[d], path.XT, 0, held.sizes[HELD_COPIES], part.F[c])
+        score_side_by_side(part.F, part.present, held.lo, held.hi, part.room, held.scores[g])
+
+
+@kernel(borrow=True)
+def _refit(block, i, r):
+    """Score the chosen values on the test sets: fits to the first rows in hand."""
+    task, cell, held, models, path = block.task, block.cell, block.held, block.models, block.path
+    for c in range(task.classes):
+        if cell.fitted[c]:
             forget(models.carried, c)
-            fit(block.kind, TOLERANCE, models, c, size)
-
-
-@kernel(borrow=True)
-def _fill(block, size, i, r):
-    """Fill the i-th size of a repetition from the rows in hand."""
-    task, columns, cell = block.task, block.columns, block.cell
-    _fit(block, size)
-    decide_columns(task, columns, block.models, cell)
-    if block.decisions.size > 0:
+    for g in range(len(block.tuning.grid)):
+        if not is_chosen(held, g):
+            continue
+        set_price(block.kind, models, block.tuning.grid[g])
         for c in range(task.classes):
-            copy(cell.F[c], block.decisions[i, r, c])
-    score_columns(task, columns, cell, block.out[i, r])
-
-
-@kernel(borrow=True)
-def _additive_repetition(block, r):
-    """Fill all sizes of a repetition whose training sets are each the head of the next."""
-    task, models, cell = block.task, block.models, block.cell
-    draw(task, 0, task.first + r, cell.order)
-    if block.columns.varying:
-        regroup(task, cell.order, cell.XT, cell.begin, cell.hi[0], cell.lo[0])
-    for i in range(len(task.pool)):
-        models.weight[i] = 1.0
-    cell.counts[:] = 0.0
-    take_rows(task, cell.order, task.sizes[len(task.sizes) - 1], models)
-    done = 0
-    for i in range(len(task.sizes)):
-        n = task.sizes[i]
-        for k in range(done, n):
-            cell.counts[task.y[cell.order[k]]] += 1.0
-        done = n
-        fitted_classes(cell)
-        _fill(block, n, i, r)
-
-
-@kernel(borrow=True)
-def _fresh_repetition(block, r):
-    """Fill all sizes of a repetition whose training sets are drawn afresh."""
-    task, models, cell = block.task, block.models, block.cell
-    for i in range(len(task.sizes)):
-        size = draw_fresh(task, task.sizes[i], task.first + r, cell)
-        for k in range(size):
-            models.weight[k] = cell.weight[cell.distinct[k]]
-        take_rows(task, cell.distinct, size, models)
-        _fill(block, size, i, r)
-        clear(cell)
+            if cell.fitted[c]:
+                copy(path.theta[g, c], models.theta[c])
+                models.carried.known[c] = 0  # the scores are not this model's
+                fit(block.kind, TOLERANCE, models, c, cell.size[0])
+        decide_columns(block.columns, models, cell)
+        if block.decisions.size > 0:
+            for c in range(task.classes):
+                copy(cell.F[c], block.decisions[i, r, c])
+        score_decided(block.columns, cell, held.refit)
+        record(held, g, block.tuned.values[i, r])
 
 
 @kernel
-def linear_block(kind, task, columns, unit, unit_root, price, out, decisions):
-    """Score the cells of a block.
+def linear_block(kind, task, columns, unit, unit_root, tuning, held, tuned, decisions):
+    """Fill the cells of a block.
 
     Parameters
     ----------
@@ -112,13 +186,14 @@ def linear_block(kind, task, columns, unit, unit_root, price, out, decisions):
     columns
         `Columns` to score on, with the same features.
     unit
-        (d + 1, d + 1) penalty P: what is minimised is the loss plus half of theta' P theta.
+        (d + 1, d + 1) penalty P of size 1: what is minimised is the loss plus half of theta' P
+        theta.
     unit_root
         Its square root R: P is R' R.
-    price
-        Factor of LSVC's loss, or of LREG's penalty.
-    out
-        (sizes, repetitions, sets, WIDTH), filled.
+    tuning
+        What is chosen from what: factors of LREG's penalty, or of LSVC's loss.
+    held, tuned
+        Of `hold_out_of`, and what is filled.
     decisions
         (sizes, repetitions, K, columns), filled with decision values of fitted classes, in the
         order of the columns they are scored in; of size 0 if they are not wanted.
@@ -129,17 +204,32 @@ def linear_block(kind, task, columns, unit, unit_root, price, out, decisions):
         Passes over rows, linear systems, models fitted by reflections, and models not found, whose
         cells mean nothing.
     """
-    cell, models = cell_of(task, columns, task.X.shape[1]), models_of(task, unit, unit_root)
-    start = np.zeros(models.theta.shape)
-    block = Block(kind, task, columns, models, start, cell, out, decisions)
-    set_price(kind, models, price)
-    count_classes(task, task.pool, cell)
-    take_rows(task, task.pool, len(task.pool), models)
-    _fit(block, len(task.pool))
-    start[:] = models.theta
+    classes, p = task.classes, len(unit)
+    models, cell = models_of(task, unit, unit_root), cell_of(task, columns, p - 1)
+    path = Path(
+        theta=np.zeros((len(tuning.grid), classes, p)),
+        start=np.zeros((classes, p)),
+        part=part_of(task, columns, held),
+        XT=np.empty((p - 1, len(held.held))),
+    )
+    block = Block(kind, task, columns, tuning, cell, held, models, path, tuned, decisions)
+    tunes = tuned.choices.size > 0
+    # These rows are heads of the next ones: all are taken at once, each of weight 1.
+    nested = task.sampling == ADDITIVE and not tunes
+    if kind == LREG or not tunes:
+        _start_from_pool(block)
     for r in range(task.stop - task.first):
-        if task.sampling == ADDITIVE:
-            _additive_repetition(block, r)
-        else:
-            _fresh_repetition(block, r)
+        repetition = task.first + r
+        begin_curve(task, repetition, cell)
+        if nested:
+            take_rows(task, cell.order, task.sizes[len(task.sizes) - 1], models)
+        for i in range(len(task.sizes)):
+            n = task.sizes[i]
+            take_classes(task, n, repetition, cell)
+            if tunes:
+                path.theta[:] = 0.0
+            tune_cell(block, n, i, r, _try_grid)
+            if not nested:
+                _take(block, cell.distinct[: cell.size[0]])
+            _refit(block, i, r)
     return models.count

@@ -10,34 +10,23 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.elementary import fma
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.core.sets import ADDITIVE
 from lcdb_builders.kernels.linear.hinge import carried, finite_newton, forget
 from lcdb_builders.kernels.linear.logistic import TOLERANCE, damped_newton
 from lcdb_builders.kernels.linear.newton import MISSED, REFLECTED, Problem, scratch
 from lcdb_builders.kernels.linear.qr_fallback import HINGE, LOGISTIC, orthogonal_newton
 from lcdb_builders.kernels.linear.steep_hinge import steep_newton
+from lcdb_builders.kernels.scores.cells import has_own_columns, linear_scores
 from lcdb_builders.kernels.scores.losses import pad
-from lcdb_builders.kernels.scores.one_vs_rest import (
-    fitted_classes,
-    score_constant_sets,
-    score_left_out,
-    score_own_sets,
-)
 
 __all__ = [
     "LREG",
     "LSVC",
     "STEEP",
     "Models",
-    "count_classes",
-    "decide",
     "decide_columns",
     "fit",
     "models_of",
-    "problem_of",
-    "score_columns",
     "set_price",
     "take_rows",
 ]
@@ -79,8 +68,9 @@ def models_of(task, unit, unit_root):
 @kernel(borrow=True)
 def set_price(kind, models, price):
     """Use another size of LREG's penalty, or another price of LSVC's loss."""
+    changes = price != models.price[0]
     models.price[0] = price
-    if kind == LREG:
+    if kind == LREG and changes:
         root = np.sqrt(price)
         for i in range(len(models.P)):
             for j in range(len(models.P)):
@@ -98,14 +88,6 @@ def take_rows(task, rows, count, models):
         label = task.y[row]
         for c in range(task.classes):
             models.sign[c, i] = 1.0 if c == label else -1.0
-
-
-@kernel(glue=True)
-def problem_of(models, c, n):
-    """Return what the model of a class minimises over the first n rows in hand."""
-    return Problem(
-        models.XT, n, models.sign[c], models.weight, models.P, models.root, models.price[0]
-    )
 
 
 @kernel(borrow=True)
@@ -127,7 +109,8 @@ def fit(kind, tolerance, models, c, n):
     A model that is not found at all is NaN.
     """
     theta = models.theta[c]
-    problem = problem_of(models, c, n)
+    m = models
+    problem = Problem(m.XT, n, m.sign[c], m.weight, m.P, m.root, m.price[0])
     if kind == STEEP:
         if not steep_newton(problem, theta):
             theta[:] = np.nan
@@ -151,65 +134,23 @@ def fit(kind, tolerance, models, c, n):
 
 
 @kernel(borrow=True)
-def decide(XT, first, stop, theta, out):
-    """Fill ``out[first:stop]`` with decision values of columns, summed in feature order."""
-    d = len(theta) - 1
-    f = out[first:stop]
-    for t in range(len(f)):
-        f[t] = theta[d]
-    j = 0
-    while j + 4 <= d:
-        a = XT[j, first:stop]
-        b = XT[j + 1, first:stop]
-        c = XT[j + 2, first:stop]
-        e = XT[j + 3, first:stop]
-        for t in range(len(f)):
-            value = fma(theta[j + 1], b[t], fma(theta[j], a[t], f[t]))
-            f[t] = fma(theta[j + 3], e[t], fma(theta[j + 2], c[t], value))
-        j += 4
-    while j < d:
-        a = XT[j, first:stop]
-        for t in range(len(f)):
-            f[t] = fma(theta[j], a[t], f[t])
-        j += 1
-
-
-@kernel(borrow=True)
-def decide_columns(task, columns, models, cell):
+def decide_columns(columns, models, cell):
     """Fill ``cell.F`` with decision values of the columns, or of those that are the cell's own.
 
     Along additive curves these are columns of the repetition, class by class, that follow those of
     the rows that have joined.
     """
-    own = columns.varying and task.sampling == ADDITIVE
-    for c in range(task.classes):
-        if own:
-            cell.lo[0, c] = cell.begin[c] + np.int64(cell.counts[c])
-    for c in range(task.classes):
+    lo, hi = cell.lo[0], cell.hi[0]
+    own = has_own_columns(cell)
+    for c in range(len(lo) if own else 0):
+        lo[c] = cell.begin[c] + np.int64(cell.counts[c])
+    for c in range(len(lo)):
         if not cell.fitted[c]:
             continue
-        if own:
-            for k in range(task.classes):
-                decide(cell.XT, cell.lo[0, k], cell.hi[0, k], models.theta[c], cell.F[c])
-        else:
-            decide(columns.XT, 0, columns.XT.shape[1], models.theta[c], cell.F[c])
-
-
-@kernel(borrow=True)
-def score_columns(task, columns, cell, out):
-    """Score the decision values of `decide_columns` on the test sets."""
-    if not columns.varying:
-        score_constant_sets(columns, cell, out)
-    elif task.sampling == ADDITIVE:
-        score_own_sets(cell, out)
-    else:
-        score_left_out(columns, cell, out)
-
-
-@kernel(borrow=True)
-def count_classes(task, rows, cell):
-    """Count the classes of rows, each of weight 1; see which need a model."""
-    cell.counts[:] = 0.0
-    for row in rows:
-        cell.counts[task.y[row]] += 1.0
-    fitted_classes(cell)
+        theta = models.theta[c]
+        d = len(theta) - 1
+        for k in range(len(lo) if own else 0):
+            f = cell.F[c, lo[k] : hi[k]]
+            linear_scores(theta[:d], theta[d], cell.XT, lo[k], hi[k], f)
+        if not own:
+            linear_scores(theta[:d], theta[d], columns.XT, 0, columns.XT.shape[1], cell.F[c])

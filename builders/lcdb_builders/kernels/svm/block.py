@@ -1,38 +1,60 @@
-"""Whole blocks of GSVC: cells in, metrics out.
+"""Whole blocks of GSVC: cells in, metrics out; tuned along the path of C.
 
 One kernel matrix serves all cells. Fresh draws have warm starts, so that they do not depend on
 which other cells are computed. Along additive sampling machines are carried row by row: one that
 joins outside the margin leaves them as they are, and with a constant test set the cell's numbers
 too. They start afresh at every 32nd size and go through all that follow, whichever sizes are asked
 for: the way to a cell, and so its last bit, is the same in every list of sizes.
+
+Tuned cells have a path along C on the rows that are not held out. While C is so small that nearly
+every coefficient is at its bound, machines of two values of C have the same shares of their bounds:
+each value starts from the one before it, scaled. A refit starts from the path's machine of its
+value, to which the held-out rows are added that it gets wrong; without a path, from a warm start.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
 
-from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.core.sets import ADDITIVE, draw
-from lcdb_builders.kernels.scores.cells import cell_of, clear
-from lcdb_builders.kernels.scores.one_vs_rest import (
-    draw_fresh,
-    fitted_classes,
-    score_constant_sets,
-    score_left_out,
+import numpy as np
+
+from lcdb_builders.kernels.core.holdout import (
+    FIT_COPIES,
+    FIT_ROWS,
+    HELD_COPIES,
+    HELD_ROWS,
+    is_chosen,
+    list_distinct,
+    record,
+    tune_cell,
 )
+from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.sets import ADDITIVE
+from lcdb_builders.kernels.scores.cells import begin_curve, cell_of, take_rows
+from lcdb_builders.kernels.scores.one_vs_rest import (
+    count_part,
+    fitted_classes,
+    part_of,
+    score_decided,
+    score_side_by_side,
+    take_classes,
+)
+from lcdb_builders.kernels.svm.free_vectors import snapped
+from lcdb_builders.kernels.svm.gram import add_kernel_rows
 from lcdb_builders.kernels.svm.machines import (
     decide,
     fit_draw,
+    list_support,
     machines_of,
-    nearest_start,
+    missed,
     reach_of,
     sets_of,
     settle_class,
     warm_starts_of,
 )
-from lcdb_builders.kernels.svm.working_set import leave_all
+from lcdb_builders.kernels.svm.working_set import MISSED, leave_all
 
-__all__ = ["report", "svm_block"]
+__all__ = ["Aims", "svm_block"]
 
 NEVER = 1e300
 # Errors so close to the intercept are of rows that may well move when a row joins.
@@ -44,12 +66,31 @@ RESTART = 32
 # A set of moving rows is gathered anew when it has grown by so much.
 GROWN, GROWN_ROWS = 1.5, 32
 
-#: What machines are to be: price `C` of a row's hinge loss, the violation of the optimality
-#: conditions that is aimed at (`tolerance`), and the largest that will do (`limit`).
-Price = namedtuple("Price", "C tolerance limit")
-#: A block: a `task`, the `columns` to score on and the `price`; `starts` of fits, `machines`, their
-#: `sets` of moving rows and the `cell` in hand; what is filled, `out` and `decisions`.
-Block = namedtuple("Block", "task columns price starts machines sets cell out decisions")
+#: Machines by value of C: `beta`, `f` (G, K, N), intercepts `centre` (G, K); and the `part` of a
+#: cell that they are fitted to and scored on.
+Path = namedtuple("Path", "beta f centre part")
+#: By value of C: the violation of the optimality conditions that is aimed at (`tolerances`), and
+#: the largest that will do (`limits`).
+Aims = namedtuple("Aims", "tolerances limits")
+#: A block: its `task`, the `columns` to score on and its `tuning`, values of C, with their `aims`;
+#: `starts` of fits, `machines`, their `sets` of moving rows and the `cell` in hand, what is `held`
+#: out of it and the `path` of the rest; what is filled, `tuned` and `decisions`.
+Block = namedtuple(
+    "Block", "task columns tuning aims starts machines sets cell held path tuned decisions"
+)
+
+
+@kernel(glue=True)
+def _tell(block, g, i, r, out):
+    """Score machines of a value of C on all test sets, and show decision values if wanted."""
+    cell, decisions = block.cell, block.decisions
+    decide(block.machines, block.aims.limits[g], block.columns, cell)
+    if decisions.size > 0:
+        decisions[i, r] = cell.F
+    score_decided(block.columns, cell, out)
+
+
+# -- additive curves -------------------------------------------------------------------------------
 
 
 @kernel(glue=True)
@@ -95,116 +136,194 @@ def _grow(machines, moving, c, tolerance):
 
 
 @kernel(glue=True)
-def _begin_at(task, price, n, starts, machines, sets, cell):
+def _begin_at(block, n):
     """Fit the first n rows of the repetition's order afresh; with none of them, forget all."""
+    task, machines, sets, cell = block.task, block.machines, block.sets, block.cell
+    C, tolerance = block.tuning.grid[0], block.aims.tolerances[0]
     _forget(machines, sets)
     cell.counts[:] = 0.0
     if n == 0:
         return
     for row in cell.order[:n]:
         cell.counts[task.y[row]] += 1.0
-        machines.bound[row] = price.C
+        machines.bound[row] = C
     fitted_classes(cell)
-    a = nearest_start(starts, n)
-    reach = reach_of(price.C, n)
     for c in range(task.classes):
         if cell.fitted[c]:
             moving = sets[min(c, len(sets) - 1)]
-            fit_draw(machines, moving, c, starts, a, price.tolerance, reach)
+            fit_draw(machines, moving, c, block.starts, C, n, tolerance)
             machines.known[c] = n
 
 
 @kernel(glue=True)
-def _add_row(task, price, n, machines, sets, cell):
+def _add_row(block, n):
     """Let row n of the order join all machines; returns whether one of them changed."""
+    machines, sets, cell, tolerance = (
+        block.machines,
+        block.sets,
+        block.cell,
+        block.aims.tolerances[0],
+    )
     row = cell.order[n - 1]
-    cell.counts[task.y[row]] += 1.0
-    machines.bound[row] = price.C
+    cell.counts[block.task.y[row]] += 1.0
+    machines.bound[row] = block.tuning.grid[0]
     changed = False
     fitted_classes(cell)
-    for c in range(task.classes):
+    for c in range(block.task.classes):
         if cell.fitted[c]:
             top = machines.top[c]
             bottom = machines.bottom[c]
             changed |= machines.known[c] == 0
             _admit(machines, c, cell.order, n)
             changed |= top != machines.top[c] or bottom != machines.bottom[c]
-            if machines.top[c] - machines.bottom[c] > price.tolerance:
+            if machines.top[c] - machines.bottom[c] > tolerance:
                 changed = True
-                _grow(machines, sets[min(c, len(sets) - 1)], c, price.tolerance)
+                _grow(machines, sets[min(c, len(sets) - 1)], c, tolerance)
     return changed
 
 
 @kernel(glue=True)
-def _tell(machines, price, columns, cell, out, shown):
-    """Score decision values on all test sets, and show them if they are wanted."""
-    decide(machines, price.limit, columns, cell)
-    if shown.size > 0:
-        shown[0, 0] = cell.F
-    report(columns, cell, out)
-
-
-@kernel(glue=True)
-def report(columns, cell, out):
-    """Score ``cell.F`` on all test sets."""
-    if columns.varying:
-        score_left_out(columns, cell, out)
-    else:
-        score_constant_sets(columns, cell, out)
-
-
-@kernel(glue=True)
-def _additive_repetition(block, r):
-    """Score a repetition along an additive curve."""
-    task, columns, price, starts, machines, sets, cell, out, decisions = block
-    draw(task, 0, task.first + r, cell.order)
+def _carry(block, r):
+    """Score a repetition along an additive curve with one value of C."""
+    task, cell, values = block.task, block.cell, block.tuned.values
+    begin_curve(task, task.first + r, cell)
     done = -1
-    weighed = 0
     for i in range(len(task.sizes)):
         n = task.sizes[i]
         moved = i == 0
         start = n - n % RESTART
         if done < start:
-            _begin_at(task, price, start, starts, machines, sets, cell)
+            _begin_at(block, start)
             done = start
             moved = True
         while done < n:
             done += 1
-            moved |= _add_row(task, price, done, machines, sets, cell)
-        for row in cell.order[weighed:n]:
-            cell.weight[row] = 1
-        weighed = n
-        if moved or columns.varying or decisions.size > 0:
-            _tell(machines, price, columns, cell, out[i, r], decisions[i : i + 1, r : r + 1])
+            moved |= _add_row(block, done)
+        take_rows(task, n, task.first + r, cell)
+        if moved or block.columns.varying or block.decisions.size > 0:
+            _tell(block, 0, i, r, values[i, r])
         else:
-            out[i, r] = out[i - 1, r]
-    for row in cell.order[:weighed]:
-        cell.weight[row] = 0
+            values[i, r] = values[i - 1, r]
 
 
-@kernel(glue=True)
-def _fresh_repetition(block, r):
-    """Score a repetition whose rows are drawn afresh for each size."""
-    task, columns, price, starts, machines, sets, cell, out, decisions = block
-    for i in range(len(task.sizes)):
-        n = task.sizes[i]
-        a = nearest_start(starts, n)
-        reach = reach_of(price.C, n)
-        size = draw_fresh(task, n, task.first + r, cell)
-        for row in cell.distinct[:size]:
-            machines.bound[row] = price.C * cell.weight[row]
-        for c in range(task.classes):
-            if cell.fitted[c]:
-                fit_draw(machines, sets[0], c, starts, a, price.tolerance, reach)
-        _tell(machines, price, columns, cell, out[i, r], decisions[i : i + 1, r : r + 1])
-        for row in cell.distinct[:size]:
-            machines.bound[row] = 0.0
-        clear(cell)
+# -- any others ------------------------------------------------------------------------------------
+
+
+@kernel(borrow=True)
+def _scale(beta, f, rows, weight, old, new):
+    """Multiply a machine as C changes; coefficients at a bound stay there."""
+    ratio = new / old
+    for row in rows:
+        if abs(beta[row]) == old * weight[row]:
+            beta[row] = np.copysign(new * weight[row], beta[row])
+        else:
+            beta[row] *= ratio
+    for r in range(len(f)):
+        f[r] *= ratio
 
 
 @kernel
-def svm_block(task, columns, gram, C, tolerance, limit, out, decisions):
-    """Score the cells of a block.
+def _climb(block):
+    """Fit every value of C to the rows that are not held out, and score it on those that are.
+
+    See `tune_cell`.
+    """
+    grid, held, machines, moving = block.tuning.grid, block.held, block.machines, block.sets[0]
+    path, part, weight = block.path, block.path.part, block.cell.weight
+    rows, n = held.fit[: held.sizes[FIT_ROWS]], held.sizes[FIT_COPIES]
+    list_distinct(held.held[: held.sizes[HELD_COPIES]], held.order)
+    count_part(held, part)
+    for g in range(len(grid)):
+        C, tolerance = grid[g], block.aims.tolerances[g]
+        for row in rows:
+            machines.bound[row] = C * weight[row]
+        for c in range(len(part.fitted)):
+            if not part.fitted[c]:
+                continue
+            if g == 0:
+                fit_draw(machines, moving, c, block.starts, C, n, tolerance)
+            else:
+                _scale(machines.beta[c], machines.f[c], rows, weight, grid[g - 1], C)
+                leave_all(moving)
+                centre = 0.5 * (machines.top[c] + machines.bottom[c])
+                settle_class(machines, moving, c, tolerance, centre, reach_of(C, n))
+            path.beta[g, c] = machines.beta[c]
+            path.f[g, c] = machines.f[c]
+            machines.count[MISSED] += missed(
+                machines.top[c], machines.bottom[c], block.aims.limits[g]
+            )
+            path.centre[g, c] = 0.5 * (machines.top[c] + machines.bottom[c])
+            for t in range(held.sizes[HELD_COPIES]):
+                part.F[c, t] = machines.f[c, held.held[t]] + path.centre[g, c]
+        score_side_by_side(part.F, part.present, held.lo, held.hi, part.room, held.scores[g])
+
+
+@kernel(borrow=True)
+def _join(machines, c, centre, rows):
+    """Put rows that a machine gets wrong at their bounds, as many as leaves the sum what it is."""
+    sign, bound, beta, f = machines.sign[c], machines.bound, machines.beta[c], machines.f[c]
+    total = 0.0
+    for row in rows:
+        if bound[row] > 0.0 and beta[row] == 0.0 and (sign[row] - f[row] - centre) * sign[row] > 0:
+            beta[row] = sign[row] * bound[row]
+            total += beta[row]
+    for row in rows:
+        if total * sign[row] > 0.0 and beta[row] != 0.0:
+            before = beta[row]
+            low = min(0.0, sign[row] * bound[row])
+            high = low + bound[row]
+            beta[row] = snapped(min(max(before - total, low), high), low, high)
+            total += beta[row] - before
+    count = list_support(beta, rows, machines.support, machines.by)
+    add_kernel_rows(machines.gram, machines.support, machines.by, count, f)
+
+
+@kernel(glue=True)
+def _refit(block, g, n):
+    """Fit all rows of a cell, n with copies, with a value of the grid."""
+    machines, moving, held = block.machines, block.sets[0], block.held
+    cell, path = block.cell, block.path
+    C, tolerance = block.tuning.grid[g], block.aims.tolerances[g]
+    for row in cell.distinct[: cell.size[0]]:
+        machines.bound[row] = C * cell.weight[row]
+    for c in range(len(cell.fitted)):
+        if not cell.fitted[c]:
+            continue
+        if not path.part.fitted[c]:
+            fit_draw(machines, moving, c, block.starts, C, n, tolerance)
+            continue
+        centre = path.centre[g, c]
+        machines.beta[c] = path.beta[g, c]
+        machines.f[c] = path.f[g, c]
+        machines.top[c] = centre
+        machines.bottom[c] = centre
+        _join(machines, c, centre, held.order[: held.sizes[HELD_ROWS]])
+        leave_all(moving)
+        settle_class(machines, moving, c, tolerance, centre, reach_of(C, n))
+
+
+@kernel(glue=True)
+def _fit_anew(block, r):
+    """Score a repetition each cell of which is fitted by itself."""
+    task, cell, held = block.task, block.cell, block.held
+    begin_curve(task, task.first + r, cell)
+    for i in range(len(task.sizes)):
+        n = task.sizes[i]
+        take_classes(task, n, task.first + r, cell)
+        block.path.part.fitted[:] = False
+        tune_cell(block, n, i, r, _climb)
+        for g in range(len(block.tuning.grid)):
+            if is_chosen(held, g):
+                _refit(block, g, n)
+                _tell(block, g, i, r, held.refit)
+                record(held, g, block.tuned.values[i, r])
+        for row in cell.distinct[: cell.size[0]]:
+            block.machines.bound[row] = 0.0
+
+
+@kernel
+def svm_block(task, columns, gram, tuning, aims, held, tuned, decisions):
+    """Fill the cells of a block.
 
     Parameters
     ----------
@@ -214,12 +333,12 @@ def svm_block(task, columns, gram, C, tolerance, limit, out, decisions):
         `Columns` to score on.
     gram
         Kernel of all rows, of `gram_of`.
-    C
-        Price of a row's hinge loss.
-    tolerance, limit
-        Violation of the optimality conditions that is aimed at, and the largest that will do.
-    out
-        (sizes, repetitions, sets, WIDTH), filled.
+    tuning
+        Values of C, prices of a row's hinge loss, and what is chosen from what.
+    aims
+        `Aims` for each of them.
+    held, tuned
+        Of `hold_out_of`, and what is filled.
     decisions
         (sizes, repetitions, K, columns), filled with decision values of fitted classes; of size 0
         if they are not wanted.
@@ -227,17 +346,22 @@ def svm_block(task, columns, gram, C, tolerance, limit, out, decisions):
     Returns
     -------
     (4,) int64
-        Rounds, pair steps, rows moved, and machines that violate optimality by more than `limit`.
+        Rounds, pair steps, rows moved, and machines that violate optimality by more than its limit.
     """
-    additive = task.sampling == ADDITIVE
-    machines = machines_of(task, gram)
-    sets = sets_of(task, gram, task.classes if additive and task.classes > 2 else 1)
-    starts = warm_starts_of(task, C, tolerance, machines, sets[0])
-    price, cell = Price(C, tolerance, limit), cell_of(task, columns, 0)
-    block = Block(task, columns, price, starts, machines, sets, cell, out, decisions)
+    grid, classes, tunes = tuning.grid, task.classes, tuned.choices.size > 0
+    carries = task.sampling == ADDITIVE and not tunes
+    machines, cell = machines_of(task, gram), cell_of(task, columns, 0)
+    sets = sets_of(task, gram, classes if carries and classes > 2 else 1)
+    starts = warm_starts_of(task, grid[0], aims.tolerances[0], machines, sets[0])
+    shape = len(grid) if tunes else 0, classes, len(task.y)
+    part = part_of(task, columns, held)
+    path = Path(np.zeros(shape), np.zeros(shape), np.zeros(shape[:2]), part)
+    block = Block(
+        task, columns, tuning, aims, starts, machines, sets, cell, held, path, tuned, decisions
+    )
     for r in range(task.stop - task.first):
-        if additive:
-            _additive_repetition(block, r)
+        if carries:
+            _carry(block, r)
         else:
-            _fresh_repetition(block, r)
+            _fit_anew(block, r)
     return machines.count

@@ -74,18 +74,10 @@ def place_of(gram, row, spare):
 
 
 @kernel(borrow=True)
-def _add_four(a, b, c, d, s, t, u, v, out):
-    """Add four rows, each times a number, to `out`, in that order.
-
-    Parameters
-    ----------
-    a, b, c, d
-        Rows of the kernel.
-    s, t, u, v
-        Numbers.
-    out
-        Added to.
-    """
+def _add_four(matrix, rows, factors, out):
+    """Add four rows, each times a number, to `out`, in that order."""
+    a, b, c, d = matrix[rows[0]], matrix[rows[1]], matrix[rows[2]], matrix[rows[3]]
+    s, t, u, v = factors[0], factors[1], factors[2], factors[3]
     for r in range(len(out)):
         out[r] = fma(v, d[r], fma(u, c[r], fma(t, b[r], fma(s, a[r], out[r]))))
 
@@ -104,17 +96,7 @@ def add_rows(matrix, rows, factors, count, out):
     """
     i = 0
     while i + 4 <= count:
-        _add_four(
-            matrix[rows[i]],
-            matrix[rows[i + 1]],
-            matrix[rows[i + 2]],
-            matrix[rows[i + 3]],
-            factors[i],
-            factors[i + 1],
-            factors[i + 2],
-            factors[i + 3],
-            out,
-        )
+        _add_four(matrix, rows[i:], factors[i:], out)
         i += 4
     while i < count:
         _add_one(matrix[rows[i]], factors[i], out)

@@ -24,7 +24,6 @@ __all__ = [
     "list_support",
     "machines_of",
     "missed",
-    "nearest_start",
     "reach_of",
     "sets_of",
     "settle_class",
@@ -110,15 +109,6 @@ def reach_of(C, n):
     Errors are ±1 less what coefficients give, which is small where C n is.
     """
     return REACH * min(1.0, C * n)
-
-
-@kernel(borrow=True)
-def nearest_start(starts, n):
-    """Return the place of the warm start whose size is nearest to n."""
-    a = 0
-    while a + 1 < len(starts.sizes) and n * n > starts.sizes[a] * starts.sizes[a + 1]:
-        a += 1
-    return a
 
 
 @kernel(inline=True)
@@ -230,9 +220,24 @@ def list_support(beta, rows, support, by):
 
 
 @kernel(glue=True)
-def fit_draw(machines, moving, c, starts, a, tolerance, reach):
-    """Fit the machine of a class, from warm start a, to the rows that have a bound."""
+def fit_draw(machines, moving, c, starts, C, n, tolerance):
+    """Fit the machine of a class afresh to the rows that have a bound.
+
+    Parameters
+    ----------
+    machines, moving, c
+        As for `settle_class`.
+    starts
+        Warm starts, of which that is taken whose size is nearest.
+    C, n
+        Price, and number of rows with their copies.
+    tolerance
+        As for `settle_class`.
+    """
     beta, f = machines.beta[c], machines.f[c]
+    a = 0
+    while a + 1 < len(starts.sizes) and n * n > starts.sizes[a] * starts.sizes[a + 1]:
+        a += 1
     share, sign = starts.share[a, c], machines.sign[c]
     _start_at(share, starts.order[a, c], sign, machines.bound, beta)
     count = list_support(beta, range(len(beta)), machines.support, machines.by)
@@ -240,7 +245,7 @@ def fit_draw(machines, moving, c, starts, a, tolerance, reach):
     add_kernel_rows(machines.gram, machines.support, machines.by, count, f)
     leave_all(moving)
     centre = _middle(share, sign, machines.bound, f, starts.centre[a, c])
-    settle_class(machines, moving, c, tolerance, centre, reach)
+    settle_class(machines, moving, c, tolerance, centre, reach_of(C, n))
     machines.fresh[c] = moving.size[0]
 
 

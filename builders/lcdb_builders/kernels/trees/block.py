@@ -18,6 +18,7 @@ from lcdb_builders.kernels.core.holdout import (
     ONE_CLASS_FIT,
     choose,
     is_chosen,
+    list_distinct,
     record,
 )
 from lcdb_builders.kernels.core.jit import kernel
@@ -48,7 +49,7 @@ BoostingRoom = namedtuple("BoostingRoom", "w ensemble words votes packed most to
 
 
 @kernel(glue=True)
-def _fill(block, key0, key1, tune, refit, room):
+def _fill(block, key0, key1, score, room):
     """Go through the cells of a block: choose from the grid, fit what was chosen, record it.
 
     Parameters
@@ -57,28 +58,27 @@ def _fill(block, key0, key1, tune, refit, room):
         Of what.
     key0, key1
         Key of the learner's random streams.
-    tune
-        ``tune(block, cell, room)`` scores every grid value on the held-out rows.
-    refit
-        ``refit(block, cell, room, out)`` scores the chosen values on the test sets. Neither is
-        merged into this function: references would be counted for every cell.
+    score
+        ``score(block, cell, refits, room, out)`` scores the chosen values on the test sets if it
+        `refits`, or every grid value on the held-out rows. It is not merged into this function:
+        references would be counted for every cell.
     room
-        What these two work in.
+        What that works in.
     """
     task, data, grid, buffers = block.task, block.data, block.grid, block.buffers
     for r in range(task.stop - task.first):
         for i in range(len(task.sizes)):
             n, repetition = task.sizes[i], task.first + r
             flag = open_cell(task, block.columns, grid, buffers, n, repetition, i == 0)
-            cell = Cell(key0, key1, n, repetition)
+            cell, out = Cell(key0, key1, n, repetition), grid.out.values[i, r]
             if grid.tunes:
                 if flag != ONE_CLASS_FIT:
                     learn(buffers, data, buffers.fit[: grid.held.sizes[FIT_COPIES]])
-                    tune(block, cell, room)
+                    score(block, cell, False, room, out)
                     release(buffers.sample)
                 choose(grid.tuning, flag, grid.held, grid.out.choices[i, r], grid.out.flags[i, r])
             learn(buffers, data, buffers.order[:n])
-            refit(block, cell, room, grid.out.values[i, r])
+            score(block, cell, True, room, out)
             release(buffers.sample)
 
 
@@ -130,44 +130,38 @@ def _keep_leaves(w, leaves, begin, end, shares, out):
                 keep_group(shares[leaf], test - begin, end - begin, out)
 
 
-@kernel(inline=True, borrow=True)
-def _tune_tree(block, cell, room):
-    """Score trees with leaves of all sizes on the held-out rows; see `_fill`."""
-    data, grid, held, w = block.data, block.grid, block.grid.held, room.w
-    sample, labels = block.buffers.sample, block.task.y
+@kernel(borrow=True)
+def _score_trees(block, cell, refits, room, out):
+    """Score trees with leaves of all sizes; see `_fill`."""
+    data, grid, held, buffers = block.data, block.grid, block.grid.held, block.buffers
+    columns, w = block.columns, room.w
+    labels, every = block.task.y, len(block.task.y)
     tests = Tests(held.held[: held.sizes[HELD_COPIES]], data.rows, data.coded.values)
-    prepare(sample, w)
-    for q in range(len(grid.values)):
-        least = grid.values[q]
-        if q > 0 and 2 * min(least, grid.values[q - 1]) > held.sizes[FIT_COPIES]:
-            _copy_scores(held.scores[q - 1], held.scores[q])  # the root is a leaf
-            continue
-        leaves = grow_tree(sample, cell, tests, Rules(least, len(data.rows)), w)
-        _count_leaves(w, leaves, labels, 0, len(labels), room.shares, room.counts)
-        score_groups(room.shares[:leaves], room.counts[:leaves], held.scores[q])
-
-
-@kernel(inline=True, borrow=True)
-def _refit_tree(block, cell, room, out):
-    """Score trees with leaves of the chosen sizes on the test sets; see `_fill`."""
-    data, grid, buffers, columns, w = block.data, block.grid, block.buffers, block.columns, room.w
-    refit = grid.held.refit
-    tests = Tests(buffers.index[: buffers.count[0]], data.columns, data.coded.values)
+    if refits:
+        tests = Tests(buffers.index[: buffers.count[0]], data.columns, data.coded.values)
     prepare(buffers.sample, w)
     for q in range(len(grid.values)):
-        if not is_chosen(grid.held, q):
+        least = grid.values[q]
+        if refits and not is_chosen(held, q):
             continue
-        rules = Rules(grid.values[q], len(data.rows))
-        leaves = grow_tree(buffers.sample, cell, tests, rules, w)
+        if not refits and q > 0 and 2 * min(least, grid.values[q - 1]) > held.sizes[FIT_COPIES]:
+            _copy_scores(held.scores[q - 1], held.scores[q])  # the root is a leaf
+            continue
+        leaves = grow_tree(buffers.sample, cell, tests, Rules(least, len(data.rows)), w)
+        shares, counts = room.shares[:leaves], room.counts[:leaves]
+        if not refits:
+            _count_leaves(w, leaves, labels, 0, every, room.shares, room.counts)
+            score_groups(shares, counts, held.scores[q])
+            continue
         for k in range(len(buffers.lo)):
             # A constant set is a run of columns; any other is all of the columns scored.
             begin = 0 if columns.varying else columns.lo[k, 0]
             end = len(room.labels) if columns.varying else columns.hi[k, block.task.classes - 1]
             _count_leaves(w, leaves, room.labels, begin, end, room.shares, room.counts)
-            score_groups(room.shares[:leaves], room.counts[:leaves], refit[k])
-            if refit.shape[1] > WIDTH:
-                _keep_leaves(w, leaves, begin, end, room.shares, refit[k])
-        record(grid.held, q, out)
+            score_groups(shares, counts, held.refit[k])
+            if held.refit.shape[1] > WIDTH:
+                _keep_leaves(w, leaves, begin, end, room.shares, held.refit[k])
+        record(held, q, out)
 
 
 @kernel
@@ -193,7 +187,7 @@ def tree_block(task, columns, data, key0, key1, grid):
         shares=np.empty((width, task.classes)),
         counts=np.empty((width, task.classes), np.int64),
     )
-    _fill(block, key0, key1, _tune_tree, _refit_tree, room)
+    _fill(block, key0, key1, _score_trees, room)
 
 
 # -- RFOR ------------------------------------------------------------------------------------------
@@ -209,50 +203,30 @@ def _divide_votes(votes, index, trees, P):
 
 
 @kernel(borrow=True)
-def _list_distinct(rows, distinct):
-    """List rows whose copies stand side by side, each once; returns their number."""
-    last = 0
-    for i in range(len(rows)):
-        if i == 0 or rows[i] != rows[i - 1]:
-            distinct[last] = rows[i]
-            last += 1
-    return last
-
-
-@kernel(inline=True, borrow=True)
-def _tune_forest(block, cell, room):
-    """Score forests of all sizes on the held-out rows; see `_fill`."""
+def _score_forests(block, cell, refits, room, out):
+    """Score forests of all sizes; see `_fill`."""
     data, grid, held, buffers = block.data, block.grid, block.grid.held, block.buffers
     rows = held.held[: held.sizes[HELD_COPIES]]
-    distinct = buffers.distinct[: _list_distinct(rows, buffers.distinct)]
-    tests = Tests(distinct, data.rows, data.coded.values)
+    if refits:
+        rows = buffers.index[: buffers.count[0]]
+        tests = Tests(rows, data.columns, data.coded.values)
+    else:
+        distinct = buffers.distinct[: list_distinct(rows, buffers.distinct)]
+        tests = Tests(distinct, data.rows, data.coded.values)
     prepare(buffers.sample, room.w)
     done = 0
     for q in grid.order:
-        trees = grid.values[q]
-        add_trees(buffers.sample, cell, done, trees, tests, room.rules, room.w, room.votes)
-        done = trees
-        _divide_votes(room.votes, rows, trees, buffers.P)
-        score_held(buffers, held, held.scores[q])
-
-
-@kernel(inline=True, borrow=True)
-def _refit_forest(block, cell, room, out):
-    """Score forests of the chosen sizes on the test sets; see `_fill`."""
-    data, grid, buffers = block.data, block.grid, block.buffers
-    scored = buffers.index[: buffers.count[0]]
-    tests = Tests(scored, data.columns, data.coded.values)
-    prepare(buffers.sample, room.w)
-    done = 0
-    for q in grid.order:
-        if not is_chosen(grid.held, q):
+        if refits and not is_chosen(held, q):
             continue
         trees = grid.values[q]
         add_trees(buffers.sample, cell, done, trees, tests, room.rules, room.w, room.votes)
         done = trees
-        _divide_votes(room.votes, scored, trees, buffers.P)
-        score_sets(buffers, grid.held.refit)
-        record(grid.held, q, out)
+        _divide_votes(room.votes, rows, trees, buffers.P)
+        if refits:
+            score_sets(buffers, held.refit)
+            record(held, q, out)
+        else:
+            score_held(buffers, held, held.scores[q])
 
 
 @kernel
@@ -275,7 +249,7 @@ def forest_block(task, columns, data, key0, key1, grid, leaf, features):
         rules=Rules(leaf, features),
         votes=np.empty((tests, task.classes)),
     )
-    _fill(block, key0, key1, _tune_forest, _refit_forest, room)
+    _fill(block, key0, key1, _score_forests, room)
 
 
 # -- ADAB ------------------------------------------------------------------------------------------
@@ -326,53 +300,40 @@ def _boost(block, cell, stumps, room):
     return used
 
 
-@kernel(inline=True, borrow=True)
-def _tune_boosting(block, cell, room):
-    """Score ensembles of all sizes on the held-out rows; see `_fill`."""
-    grid, held, buffers = block.grid, block.grid.held, block.buffers
-    d, count = len(block.data.rows), held.sizes[HELD_COPIES]
-    codes = room.codes[: d * count].reshape((d, count))
-    _gather(block.data.rows, held.held[:count], codes)
-    used = _boost(block, cell, len(room.words), room)
-    done, sum_, last = 0, 0, -1
-    for q in grid.order:
-        stop = min(grid.values[q], used)
-        if last >= 0 and stop == done:
-            _copy_scores(held.scores[last], held.scores[q])
-            continue
-        if stop > 0:
-            sum_ += add_votes(room.ensemble, done, stop, codes, room.votes)
-            probabilities(
-                room.votes, count, sum_, buffers.present, room.most, room.total, buffers.P
-            )
-        done, last = stop, q
-        score_held(buffers, held, held.scores[q])
-
-
-@kernel(inline=True, borrow=True)
-def _refit_boosting(block, cell, room, out):
-    """Score ensembles of the chosen sizes on the test sets; see `_fill`."""
-    grid, buffers, votes = block.grid, block.buffers, room.votes
-    stumps, count = 0, buffers.count[0]
+@kernel(borrow=True)
+def _score_ensembles(block, cell, refits, room, out):
+    """Score ensembles of all sizes; see `_fill`."""
+    data, grid, held, buffers = block.data, block.grid, block.grid.held, block.buffers
+    count, codes, votes, stumps = buffers.count[0], data.columns, room.votes, 0
+    packs = refits and block.columns.varying
+    if not refits:
+        count = held.sizes[HELD_COPIES]
+        codes = room.codes[: len(codes) * count].reshape((len(codes), count))
+        _gather(data.rows, held.held[:count], codes)
     for q in range(len(grid.values)):
-        if is_chosen(grid.held, q):
+        if not refits or is_chosen(held, q):
             stumps = max(stumps, grid.values[q])
     used = _boost(block, cell, stumps, room)
-    done, sum_, scored = 0, 0, False
+    done, sum_, last = 0, 0, -1
     for q in grid.order:
-        if not is_chosen(grid.held, q):
+        if refits and not is_chosen(held, q):
             continue
         stop = min(grid.values[q], used)
         if stop > done:
-            sum_ += add_votes(room.ensemble, done, stop, block.data.columns, votes)
-            if block.columns.varying:
+            sum_ += add_votes(room.ensemble, done, stop, codes, votes)
+            if packs:
                 _gather(votes, buffers.index[:count], room.packed)
-            chosen = room.packed if block.columns.varying else votes
-            probabilities(chosen, count, sum_, buffers.present, room.most, room.total, buffers.P)
-        if stop > done or not scored:
-            score_sets(buffers, grid.held.refit)
-        done, scored = stop, True
-        record(grid.held, q, out)
+            said = room.packed if packs else votes
+            probabilities(said, count, sum_, buffers.present, room.most, room.total, buffers.P)
+        if refits:
+            if stop > done or last < 0:
+                score_sets(buffers, held.refit)
+            record(held, q, out)
+        elif stop > done or last < 0:
+            score_held(buffers, held, held.scores[q])
+        else:
+            _copy_scores(held.scores[last], held.scores[q])
+        done, last = stop, q
 
 
 @kernel
@@ -400,4 +361,4 @@ def boosting_block(task, columns, data, key0, key1, grid):
         total=np.empty(width),
         codes=np.empty(d * (width if grid.tunes else 0), np.uint16),
     )
-    _fill(block, key0, key1, _tune_boosting, _refit_boosting, room)
+    _fill(block, key0, key1, _score_ensembles, room)

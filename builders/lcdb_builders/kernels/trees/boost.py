@@ -187,18 +187,7 @@ def _search(w, sample, bins, coarse, weight):
     inside = 0
     if coarse:
         least = w.best[0] * MARGIN - ABSOLUTE
-        mark_promising(
-            w.left,
-            w.begins,
-            w.coarse,
-            bins,
-            weight,
-            w.share,
-            least,
-            w.sums,
-            w.inner_gain,
-            w.promising,
-        )
+        mark_promising(w, bins, weight, least)
         inside = _list_promising(w, sample, bins)
         gains(w.inner, 0, inside, weight, w.share, w.sums, w.inner_gain)
         w.best_bits[0] = max(top, largest_gain(w.inner_bits, inside))

@@ -13,7 +13,6 @@ import numpy as np
 from lcdb_builders.kernels.core.holdout import (
     CHOSEN,
     FIT_ROWS,
-    HoldOut,
     Tuned,
     Tuning,
     hold_out,
@@ -59,10 +58,10 @@ def data_of(coded: Coded, columns: Columns) -> Data:
     return Data(coded, rows, np.ascontiguousarray(rows[:, columns.rows]))
 
 
-def grid_of(task: Task, columns: Columns, tuning: Tuning, tunes: bool, out: Tuned) -> Grid:
+def grid_of(task: Task, columns: Columns, tuning: Tuning, out: Tuned) -> Grid:
     """Return the grid of a block; of an untuned one it is its one value."""
     values = tuning.grid.astype(np.int64)
-    held: HoldOut = hold_out_of(task, columns, tuning, out)
+    held, tunes = hold_out_of(task, columns, tuning, out), out.choices.size > 0
     return Grid(values, np.argsort(values, kind="stable"), tunes, tuning, held, out)
 
 

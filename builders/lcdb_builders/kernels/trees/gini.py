@@ -74,8 +74,8 @@ def largest_gain(bits, count):
     return top
 
 
-@kernel(borrow=True)
-def mark_promising(left, begins, coarse, bins, weight, share, least, sums, worth, promising):
+@kernel(inline=True, borrow=True)
+def mark_promising(w, bins, weight, least):
     """Mark bins inside of which a split might gain more than ``least``.
 
     The gain is convex in the class weights on the left. Inside of a bin these lie in a box, so no
@@ -84,22 +84,15 @@ def mark_promising(left, begins, coarse, bins, weight, share, least, sums, worth
 
     Parameters
     ----------
-    left
-        (K, bins + 1) int64 class weights up to the end of the bin before.
-    begins, coarse
-        (bins,) bool, whether a bin is its feature's first (nothing lies on its left), and whether
-        it can be split inside.
-    bins
-        Number of bins.
-    weight, share
-        As for `gains`.
+    w
+        `Histograms`; its `promising` bins are marked, `sums` and `inner_gain` are written.
+    bins, weight
+        Number of bins, and weight of all rows.
     least
         Gain to be exceeded, already scaled down by a margin for rounding.
-    sums, worth
-        Workspace, (bins + 1,) int64 and (bins,) float64.
-    promising
-        (bins,) bool, filled.
     """
+    left, begins, coarse, share = w.left, w.begins, w.coarse, w.share
+    sums, worth, promising = w.sums, w.inner_gain, w.promising
     one = 1.0 / weight
     if len(share) == 2:
         share0, share1 = share[0], share[1]
