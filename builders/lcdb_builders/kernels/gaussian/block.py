@@ -218,14 +218,19 @@ def _run(block):
         for i in range(len(task.sizes)):
             n = task.sizes[i]
             _take_moments(block, n, repetition)
+            out = tuned.values[i, r]
+            if not tunes:
+                fit(kind, tuning.grid[0], additive, n, model)
+                _score(block, out)
+                continue
             tune_cell(block, n, i, r, _try_grid)
-            if tunes and not additive:
+            if not additive:
                 take_roots(kind, model)
             for g in range(len(tuning.grid)):
                 if is_chosen(held, g):
-                    fit(kind, tuning.grid[g], additive or tunes, n, model)
+                    fit(kind, tuning.grid[g], True, n, model)
                     _score(block, held.refit)
-                    record(held, g, tuned.values[i, r])
+                    record(held, g, out)
 
 
 def gaussian_block(
