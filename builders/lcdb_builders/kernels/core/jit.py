@@ -28,6 +28,7 @@ With ``NUMBA_DISABLE_JIT=1`` kernels stay plain Python, to be stepped through.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from numba import config
@@ -39,27 +40,6 @@ from lcdb_builders.kernels.core.dispatcher import KernelDispatcher
 __all__ = ["kernel"]
 
 REORDER = {"reassoc", "contract", "nsz", "arcp"}
-
-
-def _compiled(
-    function: Callable, reorder: bool, inline: bool, borrow: bool, glue: bool
-) -> Callable:
-    if config.DISABLE_JIT:
-        return function
-    options: dict[str, Any] = {
-        "nogil": True,
-        "error_model": "numpy",
-        "boundscheck": False,
-        "fastmath": REORDER if reorder else False,
-        "forceinline": inline,
-        "_nrt": not borrow,
-        "inline": "always" if glue else "never",
-        "no_cfunc_wrapper": True,
-    }
-    dispatcher = KernelDispatcher(function, options)
-    if kernel_sources().cover(function.__code__.co_filename):  # no digest is of others
-        dispatcher._cache = KernelCache(function)
-    return dispatcher
 
 
 def kernel(
@@ -95,5 +75,20 @@ def kernel(
     42
     """
     if function is None:
-        return lambda function: _compiled(function, reorder, inline, borrow, glue)
-    return _compiled(function, reorder, inline, borrow, glue)
+        return partial(kernel, reorder=reorder, inline=inline, borrow=borrow, glue=glue)
+    if config.DISABLE_JIT:
+        return function
+    options: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "boundscheck": False,
+        "fastmath": REORDER if reorder else False,
+        "forceinline": inline,
+        "_nrt": not borrow,
+        "inline": "always" if glue else "never",
+        "no_cfunc_wrapper": True,
+    }
+    dispatcher = KernelDispatcher(function, options)
+    if kernel_sources().cover(function.__code__.co_filename):  # no digest is of others
+        dispatcher._cache = KernelCache(function)
+    return dispatcher

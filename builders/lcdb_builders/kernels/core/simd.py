@@ -8,8 +8,9 @@ that a number would have: nothing is reassociated, and fused operations are expl
 
 Thirty-two lanes hold int32, uint16, float32, float64 or truth values; eight hold float64, and
 beside these a number stands in all lanes. ``+ - * /``, comparisons and ``&`` work lane by lane, of
-truth values ``~`` too. `choose`, `fma`, `root` and `power_of_two` take lanes or numbers. With
-``NUMBA_DISABLE_JIT=1`` lanes are NumPy arrays.
+truth values ``~`` too. `choose`, `fma`, `root` and `power_of_two` take lanes or numbers. `marks` of
+lanes are the bits of a word, for `bit_count` and `lowest_bit`. With ``NUMBA_DISABLE_JIT=1`` lanes
+are NumPy arrays.
 """
 
 from __future__ import annotations
@@ -49,12 +50,14 @@ __all__ = [
     "as_bits",
     "as_float",
     "as_integer",
+    "bit_count",
     "choose",
     "eight",
     "fma",
     "largest",
     "load",
     "load_eight",
+    "lowest_bit",
     "marks",
     "of_bits",
     "power_of_two",
@@ -156,6 +159,14 @@ if config.DISABLE_JIT:
     def truth_of(bits):
         """Return truth values, one for each of 32 bits."""
         return (int(bits) >> np.arange(LANES)) % 2 == 1
+
+    def bit_count(word):
+        """Return the number of bits that are set."""
+        return int(word).bit_count()
+
+    def lowest_bit(word):
+        """Return the place of the lowest bit that is set; `word` must not be 0."""
+        return (int(word) & -int(word)).bit_length() - 1
 
 else:
     # -- memory --------------------------------------------------------------------------------
@@ -321,6 +332,28 @@ else:
             return builder.extract_element(a, ir.Constant(WORD, 0))
 
         return lanes.of(lanes), emit(of_codes if lanes == CODES else of_doubles)
+
+    # -- bits of words -------------------------------------------------------------------------
+
+    @intrinsic
+    def bit_count(typingctx, word):
+        """Return the number of bits that are set."""
+
+        def codegen(context, builder, signature, args):
+            count = builder.ctpop(args[0])
+            return context.cast(builder, count, signature.args[0], signature.return_type)
+
+        return types.uint64(word), codegen
+
+    @intrinsic
+    def lowest_bit(typingctx, word):
+        """Return the place of the lowest bit that is set; `word` must not be 0."""
+
+        def codegen(context, builder, signature, args):
+            count = builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+            return context.cast(builder, count, signature.args[0], signature.return_type)
+
+        return types.uint64(word), codegen
 
 
 @kernel

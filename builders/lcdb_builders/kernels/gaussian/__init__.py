@@ -7,6 +7,6 @@ sums of products, so that a tiny ridge stays what it is. A cell costs d³ for it
 and K d² per test row (NMC and LDC: K d); fresh draws also n d².
 
 `moments` takes rows in, one by one or a whole draw; `qr` makes triangular factors of them; `model`
-fits and scores columns; `block` goes through the cells. `tuned` scores a grid of ridges from one
-decomposition (`eigen`) of the rows that are not held out, and refits as `model` does.
+fits and scores columns; `block` goes through the cells. Tuned ones score a grid of ridges from one
+decomposition (`eigen`) of the rows that are not held out, and refit as `model` does.
 """

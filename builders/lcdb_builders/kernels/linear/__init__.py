@@ -8,5 +8,5 @@ against the rest. A fit costs some iterations of n d² + d³.
 the penalty is there; `models` keeps what belongs to a class; `newton` has the steps and their
 Hessians, `logistic` and `hinge` the losses; `qr_fallback` fits by reflections where moments have
 lost their digits, `steep_hinge` where the penalty is tiny beside the losses; `block` goes through
-cells, `tuned` along paths of penalties.
+cells, tuned ones along paths of penalties.
 """

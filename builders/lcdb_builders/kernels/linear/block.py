@@ -28,7 +28,7 @@ from lcdb_builders.kernels.core.holdout import (
     tune_cell,
 )
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.core.sets import ADDITIVE
+from lcdb_builders.kernels.core.sets import ADDITIVE, copy
 from lcdb_builders.kernels.linear.hinge import forget
 from lcdb_builders.kernels.linear.logistic import TOLERANCE
 from lcdb_builders.kernels.linear.models import (
@@ -41,7 +41,6 @@ from lcdb_builders.kernels.linear.models import (
     set_price,
     take_rows,
 )
-from lcdb_builders.kernels.linear.newton import copy
 from lcdb_builders.kernels.scores.cells import begin_curve, cell_of, linear_scores
 from lcdb_builders.kernels.scores.one_vs_rest import (
     count_part,

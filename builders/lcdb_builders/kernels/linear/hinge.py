@@ -15,6 +15,7 @@ from collections import namedtuple
 import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.sets import copy
 from lcdb_builders.kernels.linear.logistic import DECREASE, LEAST_LENGTH, NEAR, STEPS, TOLERANCE
 from lcdb_builders.kernels.linear.newton import (
     LEAST_PIVOT,
@@ -25,7 +26,6 @@ from lcdb_builders.kernels.linear.newton import (
     add_weighted_gram,
     cholesky,
     cholesky_solve,
-    copy,
     linear_scores,
     multiply_lower,
     quadratic,

@@ -11,7 +11,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.elementary import exp_nonpositive, log_normal
+from lcdb_builders.kernels.core.elementary import exp_nonpositive, log_sigmoid
 from lcdb_builders.kernels.core.jit import kernel
 
 __all__ = [
@@ -21,13 +21,11 @@ __all__ = [
     "REFLECTED",
     "SYSTEMS",
     "Problem",
-    "Scratch",
     "add_outer",
     "add_products",
     "add_weighted_gram",
     "cholesky",
     "cholesky_solve",
-    "copy",
     "linear_scores",
     "logistic_pass",
     "multiply_lower",
@@ -57,13 +55,6 @@ Scratch = namedtuple("Scratch", "rows vectors H L")
 def scratch(p, n):
     """Return the workspace for p coefficients and at most n rows."""
     return Scratch(np.empty((4, n)), np.empty((9, p)), np.empty((p, p)), np.zeros((p, p)))
-
-
-@kernel(inline=True, borrow=True)
-def copy(source, target):
-    """Copy numbers to the head of an array; unlike assignment to a slice it needs no references."""
-    for i in range(len(source)):
-        target[i] = source[i]
 
 
 @kernel(reorder=True, borrow=True)
@@ -172,17 +163,8 @@ def _log_loss(first, stop, sign, weight, z):
     w = weight[first:stop]
     total = 0.0
     for r in range(stop - first):
-        margin = t[r] * zs[r]
-        small = exp_nonpositive(-abs(margin))
-        total += w[r] * (_log1p(small) - min(margin, 0.0))
+        total -= w[r] * log_sigmoid(t[r] * zs[r])
     return total
-
-
-@kernel(inline=True)
-def _log1p(x):
-    """Return ln(1 + x) for x in [0, 1] to relative accuracy."""
-    up = 1.0 + x
-    return log_normal(up) + (x - (up - 1.0)) / up
 
 
 @kernel(borrow=True)

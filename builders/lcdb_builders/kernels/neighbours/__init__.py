@@ -7,6 +7,6 @@ have to be gone down: N/n steps for each neighbour.
 
 `block` has tables of distances, lists of candidates, and blocks of one neighbour, which need a
 confusion matrix alone. `votes` has blocks of any number of neighbours, tuned or not: `voters` names
-the classes of a row's neighbours, from a list: of candidates, or, along additive curves, the one
-that `carried` keeps; `vote_histogram` scores every number of neighbours at once, in whole numbers.
+the classes of a row's neighbours, from a list: of candidates, or, along additive curves, one that
+is carried along; `vote_histogram` scores every number of neighbours at once, in whole numbers.
 """

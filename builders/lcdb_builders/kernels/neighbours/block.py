@@ -16,10 +16,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.bits import lowest_bit
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task, draw
-from lcdb_builders.kernels.core.simd import LANES, load, marks
+from lcdb_builders.kernels.core.simd import LANES, load, lowest_bit, marks
 from lcdb_builders.kernels.scores.counts import score_confusion
 
 __all__ = [

@@ -15,10 +15,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.bits import bit_count
 from lcdb_builders.kernels.core.cell import Sums, write_cell
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.core.simd import LANES, load, marks, spread
+from lcdb_builders.kernels.core.simd import LANES, bit_count, load, marks, spread
 from lcdb_builders.kernels.scores.losses import LOSS_OF_ONE, LOSS_OF_ZERO
 
 __all__ = ["Polled", "Tally", "forget", "score_tally", "tally_of", "tally_row"]

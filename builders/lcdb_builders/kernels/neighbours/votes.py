@@ -6,7 +6,7 @@ drawn first votes first; with fewer rows than neighbours all of them vote.
 The classes of the nearest neighbours are written side by side (`voters`), only as many as the
 largest number of neighbours needs, and `vote_histogram` counts votes for every number at once. They
 come from lists of candidates (`block.Table`) or, along an additive curve, from the lists that it
-carries along (`carried`). Of blocks that are not tuned, which have one number of neighbours, the
+carries along. Of blocks that are not tuned, which have one number of neighbours, the
 class shares are scored row by row.
 """
 
@@ -21,19 +21,16 @@ from lcdb_builders.kernels.core.holdout import (
     FIT_COPIES,
     FIT_ROWS,
     HELD_COPIES,
-    ONE_CLASS_FIT,
     Tuned,
     Tuning,
-    choose,
-    hold_out,
     hold_out_of,
     is_chosen,
     record,
+    tune_cell,
 )
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task, draw, left_out, weigh
+from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task, copy, left_out
 from lcdb_builders.kernels.neighbours.block import Table
-from lcdb_builders.kernels.neighbours.carried import carried_of, restart, take_in
 from lcdb_builders.kernels.neighbours.vote_histogram import (
     Polled,
     forget,
@@ -43,50 +40,46 @@ from lcdb_builders.kernels.neighbours.vote_histogram import (
 )
 from lcdb_builders.kernels.neighbours.voters import (
     LARGEST_POOL,
+    carried_of,
     give_votes,
+    restart,
+    take_in,
     take_votes,
     vote_by_distance,
     vote_in_list,
     voter_buffers,
 )
-from lcdb_builders.kernels.scores.metrics import room, score_probabilities
+from lcdb_builders.kernels.scores.cells import begin_curve, cell_of, take_rows
+from lcdb_builders.kernels.scores.metrics import score_probabilities
 
 __all__ = ["votes_block"]
 
-#: Workspace. Whether cells are tuned: `tunes`. Of the grid: `most` (G,) different numbers of
-#: neighbours, `step` (G,) where each value stands among them, `wanted` (G,) values to try; `scores`
-#: (sets, G, WIDTH). `voters` of a column, and the `tally` of their votes. Of cells: `order`,
-#: `distinct` (pool,), `index` (columns,), `lo`, `hi` (K,). Of cells that are not tuned: `P`
-#: (K, columns) shares of votes, `every` (K,) true and `room` to score them.
-VoteBuffers = namedtuple(
-    "VoteBuffers",
-    "tunes most step wanted scores voters tally order distinct index lo hi P every room",
-)
+#: Workspace. Of the grid: `most` (G,) different numbers of neighbours, `step` (G,) where each value
+#: stands among them, `wanted` (G,) values to try; `scores` (sets, G, WIDTH). `voters` of a column,
+#: and the `tally` of their votes; `index` (columns,) the columns that are polled.
+VoteBuffers = namedtuple("VoteBuffers", "most step wanted scores voters tally index")
 #: Columns that a cell may be scored or studied on, the `table` of them, and lists that are
 #: `carried` along additive curves. `near` are those or the lists of the table.
 Study = namedtuple("Study", "columns table carried near")
 
 
-def _buffers_of(task: Task, columns: Columns, tunes: bool, tuning: Tuning) -> VoteBuffers:
-    classes, slots, values = task.classes, len(task.pool), len(tuning.grid)
+#: A block: its `task` and `tuning`; what it is scored on, `test`, and where it holds out rows,
+#: `study`; `buffers`; the `cell` in hand, which has shares of votes for scores if cells are not
+#: tuned, and what is `held` out of it; what is filled, `tuned`.
+Block = namedtuple("Block", "task tuning test study buffers cell held tuned")
+
+
+def _buffers_of(task: Task, columns: Columns, tuning: Tuning, weight: np.ndarray) -> VoteBuffers:
+    values = len(tuning.grid)
     most = min(int(tuning.grid.max()), int(task.sizes[-1]))
-    shared = 0 if tunes else len(columns.rows)
     return VoteBuffers(
-        tunes=tunes,
         most=np.zeros(values, np.int64),
         step=np.zeros(values, np.int64),
         wanted=np.ones(values, bool),
         scores=np.zeros((len(columns.lo), values, WIDTH)),
-        voters=voter_buffers(task, most),
-        tally=tally_of(classes, values, most),
-        order=np.zeros(slots, np.int64),
-        distinct=np.zeros(slots, np.int64),
+        voters=voter_buffers(task, most, weight),
+        tally=tally_of(task.classes, values, most),
         index=np.arange(len(columns.rows)),
-        lo=np.zeros(classes, np.int64),
-        hi=np.zeros(classes, np.int64),
-        P=np.empty((classes, shared)),
-        every=np.ones(classes, bool),
-        room=room(classes, shared),
     )
 
 
@@ -119,29 +112,30 @@ def _share(classes, most, i, P):
 
 
 @kernel(borrow=True)
-def _poll(task, study, n, rows, polled, steps, buffers, scores):
+def _poll(block, study, rows, polled, steps, scores):
     """Let rows vote on columns: score the votes of cells that are tuned, or write their shares.
 
     Parameters
     ----------
-    task, study
-        Where rows are, and lists of them.
-    n, rows
-        The cell, and its distinct rows that vote.
+    block
+        The block; shares are written to its cell's `F`.
+    study
+        Columns, and where rows are in lists of them.
+    rows
+        The distinct rows of the cell that vote.
     polled
         The columns.
     steps
         ``buffers.most[:steps]`` are the numbers of neighbours.
-    buffers
-        Its `P` is written if cells are not tuned.
     scores
         (G, WIDTH), of which the first `steps` are written if cells are tuned.
     """
+    task, buffers, tunes = block.task, block.buffers, block.tuned.choices.size > 0
     voters, tally, most = buffers.voters, buffers.tally, buffers.most
     wanted = most[steps - 1]
     length = study.near.shape[1]
     if task.sampling == ADDITIVE:
-        length = min(n, length)
+        length = min(block.cell.size[0], length)
     walked = _is_walked(task, study, length, rows, wanted)
     give_votes(task, study.table, rows, voters)
     forget(tally, most, steps)
@@ -150,12 +144,12 @@ def _poll(task, study, n, rows, polled, steps, buffers, scores):
             t = polled.index[i]
             if not (walked and vote_in_list(study.near[t], length, voters, most, steps)):
                 vote_by_distance(task, study.columns.XT, t, rows, voters, wanted)
-            if buffers.tunes:
+            if tunes:
                 tally_row(voters.classes, c, most, steps, tally)
             else:
-                _share(voters.classes, wanted, i, buffers.P)
+                _share(voters.classes, wanted, i, block.cell.F)
     take_votes(study.table, rows, voters)
-    for s in range(steps if buffers.tunes else 0):
+    for s in range(steps if tunes else 0):
         score_tally(tally, s, most[s], polled, scores[s])
 
 
@@ -177,101 +171,68 @@ def _plan_steps(tuning, n, buffers):
 
 
 @kernel(borrow=True)
-def _try_grid(task, tuning, study, n, buffers, cell):
-    """Score every grid value on the held-out rows."""
+def _try_grid(block):
+    """Score every grid value on the held-out rows; see `tune_cell`."""
+    tuning, buffers, held = block.tuning, block.buffers, block.held
     for g in range(len(tuning.grid)):
         buffers.wanted[g] = True
-    steps = _plan_steps(tuning, cell.sizes[FIT_COPIES], buffers)
-    rows = cell.fit[: cell.sizes[FIT_ROWS]]
-    index = cell.order[: cell.sizes[HELD_COPIES]]  # `hold_out` needs it no more
+    steps = _plan_steps(tuning, held.sizes[FIT_COPIES], buffers)
+    index = held.order[: held.sizes[HELD_COPIES]]  # `hold_out` needs it no more
     for t in range(len(index)):
-        index[t] = study.table.own[cell.held[t]]
-    polled, scores = Polled(index, cell.lo, cell.hi), buffers.scores[0]
-    _poll(task, study, n, rows, polled, steps, buffers, scores)
+        index[t] = block.study.table.own[held.held[t]]
+    rows, polled = held.fit[: held.sizes[FIT_ROWS]], Polled(index, held.lo, held.hi)
+    _poll(block, block.study, rows, polled, steps, buffers.scores[0])
     for g in range(len(tuning.grid)):
-        for m in range(WIDTH):
-            cell.scores[g, m] = scores[buffers.step[g], m]
+        copy(buffers.scores[0, buffers.step[g]], held.scores[g])
 
 
 @kernel(borrow=True)
-def _vote_on_tests(task, test, n, rows, steps, buffers, out):
-    """Score votes on the test sets: every step of a tuned cell, or the one of another into `out`.
+def _refit(block, n, out):
+    """Score the chosen values on the test sets: every step of a tuned cell, or the one of another.
 
-    ``out`` is (sets, WIDTH), or more; the rest is as for `_poll`.
+    ``out`` is (sets, WIDTH), or more.
     """
-    columns = test.columns
+    tuning, buffers, held, cell = block.tuning, block.buffers, block.held, block.cell
+    columns, tunes = block.test.columns, block.tuned.choices.size > 0
+    for g in range(len(tuning.grid)):
+        buffers.wanted[g] = is_chosen(held, g)
+    steps = _plan_steps(tuning, n, buffers)
+    lo, hi, rows = cell.lo[0], cell.hi[0], cell.distinct[: cell.size[0]]
     if columns.varying:
-        left_out(columns, buffers.voters.weight, buffers.index, buffers.lo, buffers.hi)
+        left_out(columns, cell.weight, buffers.index, lo, hi)
     for k in range(len(columns.lo)):
-        lo = buffers.lo if columns.varying else columns.lo[k]
-        hi = buffers.hi if columns.varying else columns.hi[k]
+        if not columns.varying:
+            lo, hi = columns.lo[k], columns.hi[k]
         polled = Polled(buffers.index, lo, hi)
-        _poll(task, test, n, rows, polled, steps, buffers, buffers.scores[k])
-        if not buffers.tunes:
-            score_probabilities(buffers.P, buffers.every, lo, hi, buffers.room, out[k])
-
-
-@kernel(glue=True)
-def _refit(task, tuning, test, n, rows, buffers, cell, out):
-    """Score the chosen values on the test sets.
-
-    Parameters
-    ----------
-    task, tuning, test
-        Of the block.
-    n, rows
-        The cell, and its distinct rows.
-    buffers, cell
-        Workspace, and what was chosen.
-    out
-        (sets, WIDTH), filled.
-    """
-    for g in range(len(tuning.grid)):
-        buffers.wanted[g] = is_chosen(cell, g)
-    _vote_on_tests(task, test, n, rows, _plan_steps(tuning, n, buffers), buffers, out)
-    for g in range(len(tuning.grid)):
+        _poll(block, block.test, rows, polled, steps, buffers.scores[k])
+        if not tunes:
+            score_probabilities(cell.F, cell.present, lo, hi, cell.room, out[k])
+    for g in range(len(tuning.grid) if tunes else 0):
         if buffers.wanted[g]:
             for k in range(len(out)):
-                for m in range(WIDTH):
-                    cell.refit[k, m] = buffers.scores[k, buffers.step[g], m]
-            record(cell, g, out)
+                copy(buffers.scores[k, buffers.step[g]], held.refit[k])
+            record(held, g, out)
 
 
 @kernel(borrow=True)
-def _run(task, tuning, test, study, buffers, cell, tuned):
-    """Fill the cells of a block: `buffers` and `cell` are workspace, the rest as of `votes_block`.
-
-    They are scored on `test`, and hold out rows of `study`.
-    """
-    weight = buffers.voters.weight
+def _run(block):
+    """Fill the cells of a block."""
+    task, test, study, cell = block.task, block.test, block.study, block.cell
+    studies = block.tuned.choices.size > 0 and not test.columns.varying
     for r in range(task.stop - task.first):
         repetition = task.first + r
         restart(test.carried)
         restart(study.carried)
-        done = 0
+        begin_curve(task, repetition, cell)
         for i in range(len(task.sizes)):
             n = task.sizes[i]
-            if task.sampling != ADDITIVE or i == 0:
-                draw(task, n, repetition, buffers.order)
-            while task.sampling == ADDITIVE and done < n:
-                row = buffers.order[done]
-                take_in(task, test.columns, test.table, row, done, test.carried)
-                if buffers.tunes and not test.columns.varying:
-                    take_in(task, study.columns, study.table, row, done, study.carried)
-                done += 1
-            count = weigh(buffers.order[:n], weight, buffers.distinct)
-            rows = buffers.distinct[:count]
-            if buffers.tunes:
-                flag = hold_out(task, tuning, n, repetition, rows, count, weight, cell)
-                if flag != ONE_CLASS_FIT:
-                    _try_grid(task, tuning, study, n, buffers, cell)
-                choose(tuning, flag, cell, tuned.choices[i, r], tuned.flags[i, r])
-                _refit(task, tuning, test, n, rows, buffers, cell, tuned.values[i, r])
-            else:
-                steps = _plan_steps(tuning, n, buffers)
-                _vote_on_tests(task, test, n, rows, steps, buffers, tuned.values[i, r])
-            for row in rows:
-                weight[row] = 0
+            listed = take_rows(task, n, repetition, cell)
+            for k in range(listed, n if task.sampling == ADDITIVE else 0):
+                take_in(task, test.columns, test.table, cell.order[k], k, test.carried)
+                if studies:
+                    take_in(task, study.columns, study.table, cell.order[k], k, study.carried)
+            tune_cell(block, n, i, r, _try_grid)
+            _refit(block, n, block.tuned.values[i, r])
 
 
 def votes_block(
@@ -300,6 +261,7 @@ def votes_block(
     study = test
     if studied is not None and not columns.varying:
         study = _study(task, *studied, tuning)
-    buffers = _buffers_of(task, columns, studied is not None, tuning)
-    cell = hold_out_of(task, columns, tuning)
-    _run(task, tuning, test, study, buffers, cell, tuned)
+    held, cell = hold_out_of(task, columns, tuning), cell_of(task, columns, 0)
+    cell.present[:] = True  # all classes have shares
+    buffers = _buffers_of(task, columns, tuning, cell.weight)
+    _run(Block(task, tuning, test, study, buffers, cell, held, tuned))

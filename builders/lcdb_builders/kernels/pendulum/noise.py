@@ -17,7 +17,7 @@ from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.rng import philox, uniform
 from lcdb_builders.kernels.pendulum.functions import cosine, sine
 
-__all__ = ["NORMALS", "STARTS", "normals_into", "starting_angle"]
+__all__ = ["STARTS", "normals_into", "starting_angle"]
 
 NORMALS, STARTS = 0, 1
 

@@ -31,7 +31,7 @@ from lcdb_builders.kernels.pendulum.functions import exponential
 from lcdb_builders.kernels.pendulum.noise import normals_into, starting_angle
 from lcdb_builders.kernels.pendulum.rows import dot, rows_into, rows_of, waves_of
 
-__all__ = ["SHUFFLES", "ppo"]
+__all__ = ["ppo"]
 
 SHUFFLES = 2  # lane of the streams that order the samples of an epoch
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-5

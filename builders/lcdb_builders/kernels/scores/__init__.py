@@ -2,7 +2,8 @@
 
 `metrics` scores a test set from log scores or from probabilities, `losses` has its sums over rows
 and `auc` the area under the ROC curve; `counts` does the same from a confusion matrix, for what is
-always certain. `cells` is the workspace of models with a row of numbers for each class, and
-`one_vs_rest` scores their decision values. `kept` writes what is said of each row behind
-the numbers, where that is asked for. Ties are those of numbers rounded to single precision.
+always certain. `cells` has the rows of a cell and the workspace of models with a row of numbers for
+each class, and scores them on all test sets; `one_vs_rest` scores decision values. `kept` writes
+what is said of each row behind the numbers, where that is asked for. Ties are those of numbers
+rounded to single precision.
 """

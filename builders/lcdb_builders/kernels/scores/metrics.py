@@ -31,6 +31,7 @@ import numpy as np
 from lcdb_builders.kernels.core.cell import WIDTH, Sums, add_sums, write_cell
 from lcdb_builders.kernels.core.elementary import log_sigmoid
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.sets import copy
 from lcdb_builders.kernels.scores.auc import WORKSPACE, pairs_won, rank_beyond, round_ranks
 from lcdb_builders.kernels.scores.counts import score_constant
 from lcdb_builders.kernels.scores.kept import keep_margins, keep_probabilities, keep_softmax
@@ -96,12 +97,6 @@ def _begin(lo, hi, workspace):
     return rows
 
 
-@kernel(inline=True, borrow=True)
-def _copy(source, target):
-    for i in range(len(source)):  # a loop costs a third of a slice assignment
-        target[i] = source[i]
-
-
 @kernel(glue=True)
 def _pack(values, lo, hi, start, out):
     """Copy the test columns of one row side by side, and pad them with ones."""
@@ -110,7 +105,7 @@ def _pack(values, lo, hi, start, out):
         first = c
         while c + 1 < len(lo) and lo[c + 1] == hi[c]:  # columns that stand side by side already
             c += 1
-        _copy(values[lo[first] : hi[c]], out[start[first] :])
+        copy(values[lo[first] : hi[c]], out[start[first] :])
         c += 1
     rows = start[len(lo)]
     for i in range(rows, pad(rows)):

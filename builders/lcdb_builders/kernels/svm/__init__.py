@@ -6,5 +6,5 @@ matrix is computed once; a cell costs between n and n², by how classes overlap.
 
 `gram` has the kernel; `smo` the pair steps, `free_vectors` the Newton steps, `working_set` the few
 rows that move and the loop around both; `machines` what is kept of each class, and the warm starts
-of fresh draws; `block` goes through cells, `tuned` along a path of C.
+of fresh draws; `block` goes through cells, tuned ones along a path of C.
 """

@@ -18,7 +18,6 @@ from lcdb_builders.kernels.svm.working_set import MISSED, Machine, leave_all, ne
 
 __all__ = [
     "Machines",
-    "WarmStarts",
     "decide",
     "fit_draw",
     "list_support",

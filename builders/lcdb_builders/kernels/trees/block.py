@@ -23,6 +23,7 @@ from lcdb_builders.kernels.core.holdout import (
 )
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.rng import philox
+from lcdb_builders.kernels.core.sets import copy
 from lcdb_builders.kernels.scores.counts import score_groups
 from lcdb_builders.kernels.scores.kept import keep_group
 from lcdb_builders.kernels.trees.boost import boost, ensemble
@@ -82,12 +83,6 @@ def _fill(block, key0, key1, score, room):
             release(buffers.sample)
 
 
-@kernel(borrow=True)
-def _copy_scores(source, target):
-    for m in range(len(source)):
-        target[m] = source[m]
-
-
 # -- DT --------------------------------------------------------------------------------------------
 
 
@@ -145,7 +140,7 @@ def _score_trees(block, cell, refits, room, out):
         if refits and not is_chosen(held, q):
             continue
         if not refits and q > 0 and 2 * min(least, grid.values[q - 1]) > held.sizes[FIT_COPIES]:
-            _copy_scores(held.scores[q - 1], held.scores[q])  # the root is a leaf
+            copy(held.scores[q - 1], held.scores[q])  # the root is a leaf
             continue
         leaves = grow_tree(buffers.sample, cell, tests, Rules(least, len(data.rows)), w)
         shares, counts = room.shares[:leaves], room.counts[:leaves]
@@ -332,7 +327,7 @@ def _score_ensembles(block, cell, refits, room, out):
         elif stop > done or last < 0:
             score_held(buffers, held, held.scores[q])
         else:
-            _copy_scores(held.scores[last], held.scores[q])
+            copy(held.scores[last], held.scores[q])
         done, last = stop, q
 
 

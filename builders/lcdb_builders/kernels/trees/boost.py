@@ -26,7 +26,7 @@ from lcdb_builders.kernels.trees.histograms import (
 )
 from lcdb_builders.kernels.trees.node_streams import restore_order, visit
 
-__all__ = ["Ensemble", "boost", "ensemble"]
+__all__ = ["boost", "ensemble"]
 
 # As in the reference.
 START, TOTAL, SHIFT, VOTE = 48, 52, 4, 40

@@ -24,7 +24,6 @@ from lcdb_builders.kernels.scores.metrics import room, score_probabilities
 from lcdb_builders.kernels.trees.codes import Coded, sample_of, take
 
 __all__ = [
-    "Buffers",
     "Data",
     "Grid",
     "buffers_of",

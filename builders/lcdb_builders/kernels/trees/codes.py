@@ -12,15 +12,14 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.bits import bit_count, lowest_bit
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.simd import bit_count, lowest_bit
 
 __all__ = [
     "GROUPS",
     "LARGEST",
     "ROWS",
     "Coded",
-    "Sample",
     "code",
     "release",
     "sample_of",

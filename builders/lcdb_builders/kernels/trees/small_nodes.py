@@ -37,7 +37,7 @@ from lcdb_builders.kernels.trees.split import (
 )
 from lcdb_builders.kernels.trees.weights import weight_of
 
-__all__ = ["HEAVIEST", "SmallNodes", "grow_small", "small_nodes"]
+__all__ = ["HEAVIEST", "grow_small", "small_nodes"]
 
 # Sums of weights must fit into half of 16 bits.
 HEAVIEST = 255

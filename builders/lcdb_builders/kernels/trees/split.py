@@ -15,7 +15,6 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.bits import lowest_bit
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.rng import below
 from lcdb_builders.kernels.core.simd import (
@@ -26,6 +25,7 @@ from lcdb_builders.kernels.core.simd import (
     choose,
     largest,
     load,
+    lowest_bit,
     marks,
     of_bits,
     spread,

@@ -9,7 +9,11 @@ import numpy as np
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.trees.leaves import midpoint
 
-__all__ = ["add_votes", "find_thresholds", "probabilities", "threshold_code"]
+__all__ = [
+    "add_votes",
+    "find_thresholds",
+    "probabilities",
+]
 
 # Columns whose votes are kept at hand.
 CHUNK = 512
@@ -17,7 +21,7 @@ TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14, -1, -1))
 
 
 @kernel(glue=True, borrow=True)
-def threshold_code(low, high, values):
+def _threshold_code(low, high, values):
     """Return the largest code whose value is at most the midpoint of two codes' values."""
     middle = midpoint(values[low], values[high])
     while high - low > 1:
@@ -35,7 +39,7 @@ def find_thresholds(fitted, stumps, values):
     for t in range(stumps):
         f = fitted.feature[t]
         if f >= 0:
-            fitted.low[t] = threshold_code(fitted.low[t], fitted.high[t], values[f])
+            fitted.low[t] = _threshold_code(fitted.low[t], fitted.high[t], values[f])
 
 
 @kernel(borrow=True)
