@@ -16,7 +16,16 @@ from numba.extending import intrinsic
 
 from lcdb_builders.kernels.core.jit import kernel
 
-__all__ = ["exp_nonpositive", "fma", "from_order", "log_normal", "log_sigmoid", "to_order"]
+__all__ = [
+    "bits_of",
+    "exp_nonpositive",
+    "float_of",
+    "fma",
+    "from_order",
+    "log_normal",
+    "log_sigmoid",
+    "to_order",
+]
 
 if config.DISABLE_JIT:
 
@@ -24,10 +33,12 @@ if config.DISABLE_JIT:
         """Return ``a * b + c``."""
         return a * b + c
 
-    def _float_of(bits):
+    def float_of(bits):
+        """Return the number of which an integer holds the bits."""
         return struct.unpack("<d", struct.pack("<Q", int(bits) & (2**64 - 1)))[0]
 
-    def _bits_of(x):
+    def bits_of(x):
+        """Return the bits of a number; those of positive numbers are ordered."""
         return struct.unpack("<q", struct.pack("<d", x))[0]
 
 else:
@@ -42,11 +53,13 @@ else:
         return types.float64(types.float64, types.float64, types.float64), codegen
 
     @kernel(inline=True)
-    def _float_of(bits):
+    def float_of(bits):
+        """Return the number of which an integer holds the bits."""
         return np.int64(bits).view(np.float64)
 
     @kernel(inline=True)
-    def _bits_of(x):
+    def bits_of(x):
+        """Return the bits of a number; those of positive numbers are ordered."""
         return np.float64(x).view(np.int64)
 
 
@@ -82,17 +95,17 @@ def exp_nonpositive(x):
     p = fma(p, r, 0.5)
     p = fma(p, r, 1.0)
     p = fma(p, r, 1.0)
-    scaled = p * _float_of((_bits_of(shifted) << 52) + ONE_BITS)
+    scaled = p * float_of((bits_of(shifted) << 52) + ONE_BITS)
     return scaled if x > -708.0 else 0.0
 
 
 @kernel(inline=True)
 def log_normal(x):
     """Return ln x for a positive, finite x that is not subnormal."""
-    bits = _bits_of(x)
+    bits = bits_of(x)
     exponent = (bits - SQRT_HALF_BITS) >> 52
-    whole = _float_of(exponent + ROUND_BITS) - ROUND
-    f = _float_of(bits - (exponent << 52)) - 1.0  # the rest is in [sqrt(1/2), sqrt(2))
+    whole = float_of(exponent + ROUND_BITS) - ROUND
+    f = float_of(bits - (exponent << 52)) - 1.0  # the rest is in [sqrt(1/2), sqrt(2))
     s = f / (2.0 + f)
     z = s * s
     p = 1.479819860511658591e-01
@@ -120,11 +133,11 @@ def log_sigmoid(f):
 @kernel(inline=True)
 def to_order(x):
     """Return an integer that orders as x does: maxima of integers become vector instructions."""
-    bits = _bits_of(x)
+    bits = bits_of(x)
     return bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF)
 
 
 @kernel(inline=True)
 def from_order(order):
     """Return the x of `to_order`."""
-    return _float_of(order ^ ((order >> 63) & 0x7FFFFFFFFFFFFFFF))
+    return float_of(order ^ ((order >> 63) & 0x7FFFFFFFFFFFFFFF))

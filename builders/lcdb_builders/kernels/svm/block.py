@@ -39,7 +39,7 @@ from lcdb_builders.kernels.scores.one_vs_rest import (
     score_side_by_side,
     take_classes,
 )
-from lcdb_builders.kernels.svm.free_vectors import snapped
+from lcdb_builders.kernels.svm.free_vectors import NEVER, snapped
 from lcdb_builders.kernels.svm.gram import add_kernel_rows
 from lcdb_builders.kernels.svm.machines import (
     decide,
@@ -56,7 +56,6 @@ from lcdb_builders.kernels.svm.working_set import MISSED, leave_all
 
 __all__ = ["Aims", "svm_block"]
 
-NEVER = 1e300
 # Errors so close to the intercept are of rows that may well move when a row joins.
 REACH_GROWING = 0.01
 # Along additive curves machines start afresh where n is a multiple of this. A fresh start takes up

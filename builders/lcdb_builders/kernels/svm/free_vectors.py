@@ -21,11 +21,10 @@ from lcdb_builders.kernels.core.elementary import from_order, to_order
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.svm.gram import add_rows, place_of
 
-__all__ = ["Dual", "Free", "fill_row", "free_rows", "newton_steps", "snapped"]
+__all__ = ["NEVER", "Dual", "Free", "fill_row", "free_rows", "newton_steps", "snapped"]
 
+# Farther than any error.
 NEVER = 1e300
-LOWEST = -0x7FFFFFFFFFFFFFFF
-HIGHEST = 0x7FFFFFFFFFFFFFFF
 # Added to the diagonal of the free rows' kernel.
 JITTER = 1e-7
 # A coefficient this close to a bound, as a share of what is between the bounds, is at it.
@@ -274,8 +273,7 @@ def _give_back(dual, count, lost):
 def _extremes(dual):
     """Return the largest error of rows that may rise and the smallest of rows that may fall."""
     error, beta, low, high = dual.error, dual.beta, dual.low, dual.high
-    top = LOWEST
-    bottom = HIGHEST
+    top, bottom = to_order(-NEVER), to_order(NEVER)
     for r in range(len(error)):
         rise = error[r] if beta[r] < high[r] else -NEVER
         fall = error[r] if beta[r] > low[r] else NEVER

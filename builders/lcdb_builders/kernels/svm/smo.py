@@ -20,13 +20,10 @@ import numpy as np
 
 from lcdb_builders.kernels.core.elementary import from_order, to_order
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.svm.free_vectors import fill_row, newton_steps, snapped
+from lcdb_builders.kernels.svm.free_vectors import NEVER, fill_row, newton_steps, snapped
 
 __all__ = ["solve_dual"]
 
-NEVER = 1e300
-LOWEST = -0x7FFFFFFFFFFFFFFF
-HIGHEST = 0x7FFFFFFFFFFFFFFF
 # Two rows this close to being the same have a step as long as their bounds allow.
 LEAST_CURVATURE = 1e-12
 LEAST_GAP = np.float32(5e-13)
@@ -41,8 +38,7 @@ EAGER = 0.1
 @kernel(reorder=True, borrow=True)
 def _move(up, down, x, y, step):
     """Take ``step * (x - y)`` from both errors; return the largest of up, the smallest of down."""
-    top = LOWEST
-    bottom = HIGHEST
+    top, bottom = to_order(-NEVER), to_order(NEVER)
     for r in range(len(up)):
         change = step * (x[r] - y[r])
         u = up[r] - change

@@ -15,15 +15,12 @@ import numpy as np
 
 from lcdb_builders.kernels.core.elementary import from_order, to_order
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.svm.free_vectors import Dual, free_rows
+from lcdb_builders.kernels.svm.free_vectors import NEVER, Dual, free_rows
 from lcdb_builders.kernels.svm.gram import add_kernel_rows
 from lcdb_builders.kernels.svm.smo import solve_dual
 
 __all__ = ["MISSED", "Machine", "Near", "leave_all", "near", "settle"]
 
-LOWEST = -0x7FFFFFFFFFFFFFFF
-HIGHEST = 0x7FFFFFFFFFFFFFFF
-NEVER = 1e300
 FREE_ROWS = 384
 MOST_ROUNDS = 1000
 # What machines count: rounds, pair steps, rows moved, and machines that missed their optimum.
@@ -62,8 +59,7 @@ def near(rows, places, like):
 def _disagreement(machine):
     """Return the largest error of rows that may rise and the smallest of rows that may fall."""
     sign, bound, beta, f = machine.sign, machine.bound, machine.beta, machine.f
-    top = LOWEST
-    bottom = HIGHEST
+    top, bottom = to_order(-NEVER), to_order(NEVER)
     for r in range(len(f)):
         error = sign[r] - f[r]
         high = bound[r] if sign[r] > 0.0 else 0.0

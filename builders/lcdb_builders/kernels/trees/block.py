@@ -125,7 +125,7 @@ def _keep_leaves(w, leaves, begin, end, shares, out):
                 keep_group(shares[leaf], test - begin, end - begin, out)
 
 
-@kernel(borrow=True)
+@kernel(inline=True, borrow=True)
 def _score_trees(block, cell, refits, room, out):
     """Score trees with leaves of all sizes; see `_fill`."""
     data, grid, held, buffers = block.data, block.grid, block.grid.held, block.buffers
@@ -197,7 +197,7 @@ def _divide_votes(votes, index, trees, P):
             own[i] = votes[np.uint64(index[i]), k] / trees
 
 
-@kernel(borrow=True)
+@kernel(inline=True, borrow=True)
 def _score_forests(block, cell, refits, room, out):
     """Score forests of all sizes; see `_fill`."""
     data, grid, held, buffers = block.data, block.grid, block.grid.held, block.buffers
@@ -295,7 +295,7 @@ def _boost(block, cell, stumps, room):
     return used
 
 
-@kernel(borrow=True)
+@kernel(inline=True, borrow=True)
 def _score_ensembles(block, cell, refits, room, out):
     """Score ensembles of all sizes; see `_fill`."""
     data, grid, held, buffers = block.data, block.grid, block.grid.held, block.buffers

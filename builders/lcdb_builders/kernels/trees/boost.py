@@ -182,16 +182,14 @@ def _search(w, sample, bins, coarse, weight):
     """
     _sum_bins(w)
     gains(w.left, 1, bins, weight, w.share, w.sums, w.gain)
-    top = largest_gain(w.bits, bins)
-    w.best_bits[0] = top
+    best = largest_gain(w.gain, bins)
     inside = 0
     if coarse:
-        least = w.best[0] * MARGIN - ABSOLUTE
-        mark_promising(w, bins, weight, least)
+        mark_promising(w, bins, weight, best * MARGIN - ABSOLUTE)
         inside = _list_promising(w, sample, bins)
         gains(w.inner, 0, inside, weight, w.share, w.sums, w.inner_gain)
-        w.best_bits[0] = max(top, largest_gain(w.inner_bits, inside))
-    return w.best[0], inside
+        best = max(best, largest_gain(w.inner_gain, inside))
+    return best, inside
 
 
 @kernel(inline=True, borrow=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lcdb_builders.kernels.core.elementary import bits_of, float_of
 from lcdb_builders.kernels.core.jit import kernel
 
 __all__ = ["gains", "largest_gain", "mark_promising"]
@@ -66,12 +67,12 @@ def gains(left, skip, count, weight, share, sums, gain):
 
 
 @kernel(inline=True, borrow=True)
-def largest_gain(bits, count):
-    """Return the largest of non-negative float64, given and returned as the int64 of their bits."""
+def largest_gain(gain, count):
+    """Return the largest of the first gains, 0 if there are none; none is negative."""
     top = np.int64(0)
     for i in range(np.uint64(count)):
-        top = max(top, bits[i])
-    return top
+        top = max(top, bits_of(gain[i]))
+    return float_of(top)
 
 
 @kernel(inline=True, borrow=True)

@@ -17,18 +17,17 @@ FEWEST_BINS, MOST_BINS, ROWS_PER_BIN = 32, 128, 8
 #: Bins, those of all features side by side: `weight` (K, bins) of each class; which feature is it
 #: `of`, its last `rank`, its run of the feature's order (`place` to `place_stop`), whether it
 #: `begins` its feature and is `coarse` (has several values); `left` (K, bins + 1) class weights up
-#: to the end of the bin before; `gain` of splitting after it, and its `bits`; `promising`, whether
-#: a split inside may be the best, and `eight_promising` at once.
+#: to the end of the bin before; `gain` of splitting after it; `promising`, whether a split inside
+#: may be the best, and `eight_promising` at once.
 #: Features: `first` bin and number of `bins`; `order` (d, rows); `lowest` rank that is as good as
 #: the best, and `where` it is.
-#: Splits inside of coarse bins: `inner` (K, splits), `inner_gain`, its `inner_bits`, `inner_of`,
-#: `inner_rank`. `best` gain and `best_bits`, to read an integer as a float.
+#: Splits inside of coarse bins: `inner` (K, splits), `inner_gain`, `inner_of`, `inner_rank`.
 #: Rows: `index` (rows, d) of each row's bins; `mass` of one copy; `missed` numbers and `change`.
 Histograms = namedtuple(
     "Histograms",
-    "weight of rank place place_stop begins coarse left gain bits promising eight_promising"
-    " first bins order lowest where inner inner_gain inner_bits inner_of inner_rank best best_bits"
-    " index mass missed change total share side visits swaps sums room",
+    "weight of rank place place_stop begins coarse left gain promising eight_promising first bins"
+    " order lowest where inner inner_gain inner_of inner_rank index mass missed"
+    " change total share side visits swaps sums room",
 )
 
 
@@ -43,10 +42,7 @@ def histograms(features, classes, rows):
     """Return the workspace for training sets of so many rows."""
     bins = features * min(MOST_BINS, bins_at_most(features), rows)
     inner = features * rows + 1
-    gain = np.zeros(bins)
-    inner_gain = np.zeros(inner)
     promising = np.zeros((bins + 7) // 8 * 8, np.bool_)
-    best = np.zeros(1)
     return Histograms(
         weight=np.zeros((classes, bins), np.int64),
         of=np.zeros(bins, np.int64),
@@ -56,8 +52,7 @@ def histograms(features, classes, rows):
         begins=np.zeros(bins, np.bool_),
         coarse=np.zeros(bins, np.bool_),
         left=np.zeros((classes, bins + 1), np.int64),
-        gain=gain,
-        bits=gain.view(np.int64),
+        gain=np.zeros(bins),
         promising=promising,
         eight_promising=promising.view(np.uint64),
         first=np.zeros(features, np.int64),
@@ -66,12 +61,9 @@ def histograms(features, classes, rows):
         lowest=np.zeros(features, np.int64),
         where=np.zeros(features, np.int64),
         inner=np.zeros((classes, inner), np.int64),
-        inner_gain=inner_gain,
-        inner_bits=inner_gain.view(np.int64),
+        inner_gain=np.zeros(inner),
         inner_of=np.zeros(inner, np.int64),
         inner_rank=np.zeros(inner, np.int64),
-        best=best,
-        best_bits=best.view(np.int64),
         index=np.zeros((rows, features), np.uint16),
         mass=np.zeros(rows, np.int64),
         missed=np.zeros(rows + 1, np.uint16),
