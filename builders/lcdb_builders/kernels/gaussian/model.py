@@ -18,11 +18,10 @@ from lcdb_builders.kernels.gaussian.moments import (
     NMC,
     QDC,
     columns_of,
-    mean_variance,
     moments_of,
     overall_mean,
 )
-from lcdb_builders.kernels.gaussian.qr import factor, invert, solve, solve_transposed, stack
+from lcdb_builders.kernels.gaussian.qr import factor, invert, solve, solve_transposed
 from lcdb_builders.kernels.scores.cells import linear_scores
 from lcdb_builders.kernels.scores.losses import CHUNK
 
@@ -152,7 +151,11 @@ def begin_fit(kind, parameter, n, model):
         classes += model.present[c]
         for j in range(len(moments.within)):
             model.means[c, j] = moments.means[c, j]
-    model.spread[0] = mean_variance(moments.within, n, model.unit)
+    total = 0.0
+    for j in range(len(moments.within)):
+        total += moments.within[j]
+    mean = total / len(moments.within) / n
+    model.spread[0] = mean if mean > 0.0 else model.unit
     if kind == NMC and parameter > 0.0 and n > classes:
         _shrink(parameter, n, classes, model)
     return classes > 1
@@ -194,7 +197,9 @@ def fit(kind, parameter, rooted, n, model):
         if kind == LDC or moments.distinct[s]:
             first, stop = columns_of(kind, s, moments)
             if rooted:
-                stack(moments.roots[s], moments.Z)
+                for j in range(len(model.L)):
+                    for i in range(len(model.L)):
+                        moments.Z[j, i] = moments.roots[s, i, j]
                 first, stop = 0, len(model.L)
             count = n if kind == LDC else moments.counts[s]
             factor(moments.Z, first, stop, count, ridge, model.L)

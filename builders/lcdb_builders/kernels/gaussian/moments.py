@@ -23,7 +23,6 @@ __all__ = [
     "add_row",
     "columns_of",
     "forget",
-    "mean_variance",
     "moments_of",
     "overall_mean",
 ]
@@ -106,16 +105,6 @@ def add_row(kind, moments, x, c):
         moments.distinct[c] = True
     if kind != NMC:
         insert_row(moments.roots[c if kind == QDC else 0], row)
-
-
-@kernel(borrow=True)
-def mean_variance(within, n, unit):
-    """Return the mean over features of the within-class variance, s̄; `unit` if it is 0."""
-    total = 0.0
-    for j in range(len(within)):
-        total += within[j]
-    mean = total / len(within) / n
-    return mean if mean > 0.0 else unit
 
 
 @kernel(borrow=True)

@@ -10,7 +10,7 @@ import math
 
 from lcdb_builders.kernels.core.jit import kernel
 
-__all__ = ["factor", "insert_row", "invert", "solve", "solve_transposed", "stack"]
+__all__ = ["factor", "insert_row", "invert", "solve", "solve_transposed"]
 
 
 @kernel(reorder=True, borrow=True)
@@ -35,14 +35,6 @@ def insert_row(R, v):
             below = v[j]
             row[j] = cosine * above + sine * below
             v[j] = cosine * below - sine * above
-
-
-@kernel(borrow=True)
-def stack(R, Z):
-    """Write the columns of an upper triangular R into rows of Z, for `factor`."""
-    for j in range(len(R)):
-        for i in range(len(R)):
-            Z[j, i] = R[i, j]
 
 
 @kernel(reorder=True, borrow=True)

@@ -8,6 +8,8 @@ Every column keeps its nearest row: a new row is compared with all columns at on
 that it is nearest to are touched, which along additive curves are fewer and fewer. Fresh draws of
 many rows walk down each column's list of candidates instead, nearest first, until they meet one
 that was drawn.
+
+For more neighbours than one, columns keep so many rows along additive curves, in order.
 """
 
 from __future__ import annotations
@@ -22,14 +24,15 @@ from lcdb_builders.kernels.core.simd import LANES, load, lowest_bit, marks
 from lcdb_builders.kernels.scores.counts import score_confusion
 
 __all__ = [
-    "EVERY",
     "TIE",
     "Table",
-    "distances_of",
+    "carried_of",
+    "insert",
     "nearest_block",
+    "restart",
     "table_of",
+    "take_in",
     "walk",
-    "whole_lanes",
 ]
 
 # Columns that are sorted at a time.
@@ -78,7 +81,7 @@ def _mark_ties(distance, order, label, near):
         first = stop
 
 
-def whole_lanes(size: int) -> int:
+def _whole_lanes(size: int) -> int:
     """Return a number of columns rounded up to whole lanes."""
     return (size + LANES - 1) // LANES * LANES
 
@@ -108,7 +111,7 @@ def table_of(task: Task, columns: Columns, most: float = np.inf) -> Table:
     fits = 12 * rows * size <= LARGEST_TABLE
     lists = fits and task.sampling != ADDITIVE and entry.itemsize * rows * size <= most
     fits = fits and (8 + lists * entry.itemsize) * rows * size <= most
-    distance = np.zeros((rows if fits else 0, whole_lanes(size)))
+    distance = np.zeros((rows if fits else 0, _whole_lanes(size)))
     for i in range(len(distance)):
         distances_to(task.X[task.pool[i]], columns.XT, distance[i, :size])
     wanted = size if lists else 0
@@ -132,9 +135,9 @@ NearestBuffers = namedtuple("NearestBuffers", "best label room confusion order p
 def _buffers_of(task: Task, columns: Columns) -> NearestBuffers:
     size, slots = len(columns.rows), len(task.pool)
     return NearestBuffers(
-        best=np.empty(whole_lanes(size)),
+        best=np.empty(_whole_lanes(size)),
         label=np.empty(size, np.int64),
-        room=np.zeros(whole_lanes(size)),
+        room=np.zeros(_whole_lanes(size)),
         confusion=np.empty((columns.lo.size, task.classes), np.int64),
         order=np.empty(slots, np.int64),
         position=np.zeros(slots, np.int32),
@@ -157,7 +160,7 @@ def _improve(distance, c, best, label, owner, confusion):
 
 
 @kernel(glue=True)
-def distances_of(task, columns, table, row, room):
+def _distances_of(task, columns, table, row, room):
     """Distances of all columns to a row: from the table, or computed into `room`."""
     if len(table.distance) == 0:
         distances_to(task.X[row], columns.XT, room[: len(columns.rows)])
@@ -189,7 +192,7 @@ def _take_in(task, columns, table, row, buffers):
         t = table.own[row]
         confusion[table.owner[t], label[t]] -= best[t] >= 0.0
         best[t] = -1.0
-    distance = distances_of(task, columns, table, row, buffers.room)
+    distance = _distances_of(task, columns, table, row, buffers.room)
     _improve(distance, task.y[row], best, label, table.owner, confusion)
 
 
@@ -269,3 +272,72 @@ def nearest_block(task: Task, columns: Columns, table: Table, out: np.ndarray) -
         (sizes, repetitions, sets, WIDTH), filled.
     """
     _run(task, columns, table, _buffers_of(task, columns), out)
+
+
+# -- lists along additive curves -------------------------------------------------------------------
+
+#: `near` (columns, kept) twice the slots of the nearest rows, nearest first, of equal ones the
+#: first drawn; their `distance` (columns, kept); `limit` and `room` (columns rounded up to
+#: `LANES`,), the distance that a row must beat, and distances.
+Carried = namedtuple("Carried", "near distance limit room")
+
+
+def carried_of(columns: Columns, table: Table, kept: int) -> Carried:
+    """Return room for so many nearest rows of each column."""
+    size = len(columns.rows)
+    return Carried(
+        near=np.zeros((size, kept), table.near.dtype),
+        distance=np.zeros((size, kept)),
+        limit=np.zeros(_whole_lanes(size)),
+        room=np.zeros(_whole_lanes(size)),
+    )
+
+
+@kernel(borrow=True)
+def restart(carried):
+    """Return to a training set of no rows."""
+    size = len(carried.near)
+    for t in range(len(carried.limit)):
+        carried.limit[t] = np.inf if t < size else -1.0
+
+
+@kernel(borrow=True)
+def insert(near, distance, held, new, entry):
+    """Put a row in its place among the `held` nearest, which make room for it."""
+    place = held
+    while place > 0 and distance[place - 1] > new:
+        distance[place] = distance[place - 1]
+        near[place] = near[place - 1]
+        place -= 1
+    distance[place] = new
+    near[place] = entry
+
+
+@kernel(borrow=True)
+def take_in(task, columns, table, row, count, carried):
+    """Add a row to the nearest of all columns that it is near enough to.
+
+    Parameters
+    ----------
+    task, columns, table
+        Where rows are, and distances if the table has them.
+    row
+        The row.
+    count
+        How many have been added before.
+    carried
+        Of `carried_of`.
+    """
+    distance = _distances_of(task, columns, table, row, carried.room)
+    kept = carried.distance.shape[1]
+    entry = 2 * table.slot[row]
+    held = min(count, kept - 1)
+    full = count >= kept - 1
+    for first in range(0, len(carried.limit), LANES):
+        nearer = marks(load(carried.limit, first) <= load(distance, first)) ^ EVERY
+        while nearer != 0:
+            t = np.uint64(first) + lowest_bit(nearer)
+            nearer &= nearer - np.uint32(1)
+            insert(carried.near[t], carried.distance[t], held, distance[t], entry)
+            if full:
+                carried.limit[t] = carried.distance[t, kept - 1]

@@ -4,10 +4,6 @@ A row's neighbours are met nearest first: down a list of candidates, or, where f
 or there is no room for lists, in order of distances that are computed. Of equally near ones the one
 drawn first comes first; as only classes are written, and votes are counted up to a few numbers of
 them, that matters only where one of these cuts a group of equally near rows.
-
-Along an additive curve the list of a column is carried: it has the rows that are nearest to it, in
-order. A new row is compared with what all columns keep at once, and only those that it is near
-enough to take it in: every column takes in fewer and fewer rows as training sets grow.
 """
 
 from __future__ import annotations
@@ -17,25 +13,13 @@ from collections import namedtuple
 import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.core.sets import Columns, Task
-from lcdb_builders.kernels.core.simd import (
-    COPIES,
-    LANES,
-    bit_count,
-    load,
-    lowest_bit,
-    marks,
-    repeat,
-    spread,
-)
-from lcdb_builders.kernels.neighbours.block import EVERY, TIE, Table, distances_of, whole_lanes
+from lcdb_builders.kernels.core.sets import Task
+from lcdb_builders.kernels.core.simd import COPIES, LANES, bit_count, load, marks, repeat, spread
+from lcdb_builders.kernels.neighbours.block import TIE, insert
 
 __all__ = [
     "LARGEST_POOL",
-    "carried_of",
     "give_votes",
-    "restart",
-    "take_in",
     "take_votes",
     "vote_by_distance",
     "vote_in_list",
@@ -46,77 +30,6 @@ __all__ = [
 RUN = 16
 # Places in a draw and in a list are uint16: larger pools have no lists anyway.
 LARGEST_POOL = 2**16 - 1
-
-# -- lists along additive curves -------------------------------------------------------------------
-
-#: `near` (columns, kept) twice the slots of the nearest rows, nearest first, of equal ones the
-#: first drawn; their `distance` (columns, kept); `limit` and `room` (columns rounded up to
-#: `LANES`,), the distance that a row must beat, and distances.
-Carried = namedtuple("Carried", "near distance limit room")
-
-
-def carried_of(columns: Columns, table: Table, kept: int) -> Carried:
-    """Return room for so many nearest rows of each column."""
-    size = len(columns.rows)
-    return Carried(
-        near=np.zeros((size, kept), table.near.dtype),
-        distance=np.zeros((size, kept)),
-        limit=np.zeros(whole_lanes(size)),
-        room=np.zeros(whole_lanes(size)),
-    )
-
-
-@kernel(borrow=True)
-def restart(carried):
-    """Return to a training set of no rows."""
-    size = len(carried.near)
-    for t in range(len(carried.limit)):
-        carried.limit[t] = np.inf if t < size else -1.0
-
-
-@kernel(borrow=True)
-def insert(near, distance, held, new, entry):
-    """Put a row in its place among the `held` nearest, which make room for it."""
-    place = held
-    while place > 0 and distance[place - 1] > new:
-        distance[place] = distance[place - 1]
-        near[place] = near[place - 1]
-        place -= 1
-    distance[place] = new
-    near[place] = entry
-
-
-@kernel(borrow=True)
-def take_in(task, columns, table, row, count, carried):
-    """Add a row to the nearest of all columns that it is near enough to.
-
-    Parameters
-    ----------
-    task, columns, table
-        Where rows are, and distances if the table has them.
-    row
-        The row.
-    count
-        How many have been added before.
-    carried
-        Of `carried_of`.
-    """
-    distance = distances_of(task, columns, table, row, carried.room)
-    kept = carried.distance.shape[1]
-    entry = 2 * table.slot[row]
-    held = min(count, kept - 1)
-    full = count >= kept - 1
-    for first in range(0, len(carried.limit), LANES):
-        nearer = marks(load(carried.limit, first) <= load(distance, first)) ^ EVERY
-        while nearer != 0:
-            t = np.uint64(first) + lowest_bit(nearer)
-            nearer &= nearer - np.uint32(1)
-            insert(carried.near[t], carried.distance[t], held, distance[t], entry)
-            if full:
-                carried.limit[t] = carried.distance[t, kept - 1]
-
-
-# -- votes ----------------------------------------------------------------------------------------
 
 #: Of rows that vote: `weight` (N,), `heaviest` (1,) the largest of them, and by slot `code` (class,
 #: then weight, 0 for others) and `position` (place in the draw, from 1). Of the column in hand:

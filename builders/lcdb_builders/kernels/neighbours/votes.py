@@ -30,7 +30,7 @@ from lcdb_builders.kernels.core.holdout import (
 )
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task, copy, left_out
-from lcdb_builders.kernels.neighbours.block import Table
+from lcdb_builders.kernels.neighbours.block import Table, carried_of, restart, take_in
 from lcdb_builders.kernels.neighbours.vote_histogram import (
     Polled,
     forget,
@@ -40,10 +40,7 @@ from lcdb_builders.kernels.neighbours.vote_histogram import (
 )
 from lcdb_builders.kernels.neighbours.voters import (
     LARGEST_POOL,
-    carried_of,
     give_votes,
-    restart,
-    take_in,
     take_votes,
     vote_by_distance,
     vote_in_list,

@@ -250,14 +250,6 @@ def _to_margins(packed, rows):
 
 
 @kernel(glue=True)
-def _to_log_scores(packed, classes, a, b):
-    for c in classes:
-        f = packed[c, a:b]
-        for i in range(len(f)):
-            f[i] = log_sigmoid(f[i])
-
-
-@kernel(glue=True)
 def _score_packed_classes(classes, present, decisions, rows, workspace, out):
     """Score packed log scores, or decision values."""
     sums = Sums(0, 0.0, 0.0, 0)
@@ -267,8 +259,10 @@ def _score_packed_classes(classes, present, decisions, rows, workspace, out):
         b = min(a + CHUNK, rows)
         end = a + pad(b - a)
         label_columns(packed, classes, a, end, work[0], work[GUESS])
-        if decisions:
-            _to_log_scores(packed, classes, a, end)
+        for c in classes if decisions else classes[:0]:
+            f = packed[c, a:end]
+            for i in range(len(f)):
+                f[i] = log_sigmoid(f[i])
         run = softmax_losses(packed, classes, workspace.label, a, b, workspace.powers, work)
         sums = add_sums(sums, run)
         if len(out) > WIDTH:

@@ -93,19 +93,6 @@ def _tell(block, g, i, r, out):
 
 
 @kernel(glue=True)
-def _forget(machines, sets):
-    """Return to machines without rows."""
-    machines.beta[:] = 0.0
-    machines.f[:] = 0.0
-    machines.bound[:] = 0.0
-    machines.top[:] = -NEVER
-    machines.bottom[:] = NEVER
-    machines.known[:] = 0
-    for moving in sets:
-        leave_all(moving)
-
-
-@kernel(glue=True)
 def _admit(machines, c, order, n):
     """Let rows up to n join the machine of a class, with coefficients 0."""
     sign = machines.sign[c]
@@ -139,7 +126,14 @@ def _begin_at(block, n):
     """Fit the first n rows of the repetition's order afresh; with none of them, forget all."""
     task, machines, sets, cell = block.task, block.machines, block.sets, block.cell
     C, tolerance = block.tuning.grid[0], block.aims.tolerances[0]
-    _forget(machines, sets)
+    machines.beta[:] = 0.0
+    machines.f[:] = 0.0
+    machines.bound[:] = 0.0
+    machines.top[:] = -NEVER
+    machines.bottom[:] = NEVER
+    machines.known[:] = 0
+    for moving in sets:
+        leave_all(moving)
     cell.counts[:] = 0.0
     if n == 0:
         return

@@ -14,22 +14,30 @@ import numpy as np
 from lcdb_builders.kernels.core.cell import WIDTH
 from lcdb_builders.kernels.core.holdout import (
     FIT_COPIES,
+    FIT_ROWS,
     HELD_COPIES,
     ONE_CLASS_FIT,
     choose,
+    hold_out,
     is_chosen,
     list_distinct,
     record,
 )
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.rng import philox
-from lcdb_builders.kernels.core.sets import copy
+from lcdb_builders.kernels.core.sets import copy, left_out
+from lcdb_builders.kernels.scores.cells import begin_curve, take_rows
 from lcdb_builders.kernels.scores.counts import score_groups
 from lcdb_builders.kernels.scores.kept import keep_group
 from lcdb_builders.kernels.trees.boost import boost, ensemble
-from lcdb_builders.kernels.trees.cells import buffers_of, learn, open_cell, score_held, score_sets
+from lcdb_builders.kernels.trees.cells import (
+    buffers_of,
+    learn,
+    score_held,
+    score_sets,
+)
 from lcdb_builders.kernels.trees.codes import ROWS, release
-from lcdb_builders.kernels.trees.forest import Cell, add_trees, grow_tree
+from lcdb_builders.kernels.trees.forest import Stream, add_trees, grow_tree
 from lcdb_builders.kernels.trees.grow import prepare, workspace
 from lcdb_builders.kernels.trees.histograms import histograms
 from lcdb_builders.kernels.trees.leaves import Rules, Tests
@@ -67,18 +75,26 @@ def _fill(block, key0, key1, score, room):
         What that works in.
     """
     task, data, grid, buffers = block.task, block.data, block.grid, block.buffers
+    held, drawn, weight = grid.held, buffers.drawn, buffers.drawn.weight
     for r in range(task.stop - task.first):
+        repetition = task.first + r
+        begin_curve(task, repetition, drawn)
         for i in range(len(task.sizes)):
-            n, repetition = task.sizes[i], task.first + r
-            flag = open_cell(task, block.columns, grid, buffers, n, repetition, i == 0)
-            cell, out = Cell(key0, key1, n, repetition), grid.out.values[i, r]
+            n = task.sizes[i]
+            take_rows(task, n, repetition, drawn)
+            rows = drawn.distinct[: drawn.size[0]]
+            if block.columns.varying:
+                left_out(block.columns, weight, buffers.index, buffers.lo[0], buffers.hi[0])
+                buffers.count[0] = buffers.hi[0, task.classes - 1]
+            cell, out = Stream(key0, key1, n, repetition), grid.out.values[i, r]
             if grid.tunes:
+                flag = hold_out(task, grid.tuning, n, repetition, rows, len(rows), weight, held)
                 if flag != ONE_CLASS_FIT:
-                    learn(buffers, data, buffers.fit[: grid.held.sizes[FIT_COPIES]])
+                    learn(buffers, data, held.fit[: held.sizes[FIT_ROWS]], weight)
                     score(block, cell, False, room, out)
                     release(buffers.sample)
-                choose(grid.tuning, flag, grid.held, grid.out.choices[i, r], grid.out.flags[i, r])
-            learn(buffers, data, buffers.order[:n])
+                choose(grid.tuning, flag, held, grid.out.choices[i, r], grid.out.flags[i, r])
+            learn(buffers, data, rows, weight)
             score(block, cell, True, room, out)
             release(buffers.sample)
 
@@ -206,7 +222,7 @@ def _score_forests(block, cell, refits, room, out):
         rows = buffers.index[: buffers.count[0]]
         tests = Tests(rows, data.columns, data.coded.values)
     else:
-        distinct = buffers.distinct[: list_distinct(rows, buffers.distinct)]
+        distinct = held.order[: list_distinct(rows, held.order)]  # `hold_out` needs it no more
         tests = Tests(distinct, data.rows, data.coded.values)
     prepare(buffers.sample, room.w)
     done = 0

@@ -1,4 +1,4 @@
-"""What DT, RFOR and ADAB share in a block: drawing cells, parting them to tune, scoring them.
+"""What DT, RFOR and ADAB share in a block: training sets, and scores of their test rows.
 
 An untuned block is one whose grid has one value, which every metric has chosen: the same kernel
 computes both.
@@ -10,16 +10,10 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.holdout import (
-    CHOSEN,
-    FIT_ROWS,
-    Tuned,
-    Tuning,
-    hold_out,
-    hold_out_of,
-)
+from lcdb_builders.kernels.core.holdout import Tuned, Tuning, hold_out_of
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task, draw, left_out, weigh
+from lcdb_builders.kernels.core.sets import Columns, Task
+from lcdb_builders.kernels.scores.cells import cell_of
 from lcdb_builders.kernels.scores.metrics import room, score_probabilities
 from lcdb_builders.kernels.trees.codes import Coded, sample_of, take
 
@@ -30,7 +24,6 @@ __all__ = [
     "data_of",
     "grid_of",
     "learn",
-    "open_cell",
     "score_held",
     "score_sets",
 ]
@@ -44,11 +37,10 @@ Data = namedtuple("Data", "coded rows columns")
 #: filled, `out`.
 Grid = namedtuple("Grid", "values order tunes tuning held out")
 
-#: Buffers of a block: the `sample` and which classes are `present` in it; `order`, `distinct`
-#: (pool,) rows drawn, `fit` those of them that tuning fits to, `weight` (N,) multiplicities;
+#: Buffers of a block: rows `drawn`, a `Cell`; the `sample` and which classes are `present` in it;
 #: `index` (columns,) the columns that are scored, `count` (1,) of them, `lo` and `hi` (sets, K)
 #: which of them belong to a class; `P` (K, columns or held-out rows) and `room` to score them.
-Buffers = namedtuple("Buffers", "sample present order distinct fit weight index count lo hi P room")
+Buffers = namedtuple("Buffers", "drawn sample present index count lo hi P room")
 
 
 def data_of(coded: Coded, columns: Columns) -> Data:
@@ -70,12 +62,9 @@ def buffers_of(task, columns, data, grid):
     size = len(columns.rows)
     width = max(size, len(grid.held.held)) if grid.tunes else size
     return Buffers(
+        drawn=cell_of(task, columns, 0),
         sample=sample_of(data.coded, task.classes, len(task.pool)),
         present=np.zeros(task.classes, np.bool_),
-        order=np.empty(len(task.pool), np.int64),
-        distinct=np.empty(len(task.pool), np.int64),
-        fit=np.empty(len(task.pool), np.int64),
-        weight=np.zeros(len(task.y), np.int64),
         index=np.arange(size),
         count=np.full(1, size),
         lo=columns.lo.copy(),
@@ -85,59 +74,12 @@ def buffers_of(task, columns, data, grid):
     )
 
 
-@kernel(borrow=True)
-def _list_copies(fit, count, weight, rows):
-    """List rows, each as often as it was drawn."""
-    filled = 0
-    for i in range(count):
-        for _ in range(weight[fit[i]]):
-            rows[filled] = fit[i]
-            filled += 1
-
-
 @kernel(glue=True)
-def open_cell(task, columns, grid, buffers, n, repetition, first):
-    """Draw a cell and the columns it is scored on; part it if it is tuned.
-
-    The training set is then ``buffers.order[:n]``, and the part of it that is fitted to tune it
-    ``buffers.fit[:grid.held.sizes[FIT_COPIES]]``.
-
-    Parameters
-    ----------
-    task, columns, grid, buffers
-        Of the block.
-    n, repetition, first
-        The cell, and whether it is the first of its repetition.
-
-    Returns
-    -------
-    int
-        What `lcdb_builders.kernels.core.holdout.hold_out` returns.
-    """
-    flag = CHOSEN
-    weight, held = buffers.weight, grid.held
-    if first or task.sampling != ADDITIVE:
-        draw(task, n, repetition, buffers.order)
-    if columns.varying or grid.tunes:
-        count = weigh(buffers.order[:n], weight, buffers.distinct)
-        if columns.varying:
-            left_out(columns, weight, buffers.index, buffers.lo[0], buffers.hi[0])
-            buffers.count[0] = buffers.hi[0, task.classes - 1]
-        if grid.tunes:
-            distinct = buffers.distinct
-            flag = hold_out(task, grid.tuning, n, repetition, distinct, count, weight, held)
-            _list_copies(held.fit, held.sizes[FIT_ROWS], weight, buffers.fit)
-        for row in buffers.distinct[:count]:
-            weight[row] = 0
-    return flag
-
-
-@kernel(glue=True)
-def learn(buffers, data, rows):
-    """Take rows as the training set; `release` it before the next."""
+def learn(buffers, data, rows, weight):
+    """Take rows with their weights as the training set; `release` it before the next."""
     sample = buffers.sample
     classes = len(buffers.present)
-    take(sample, data.coded, rows, classes)
+    take(sample, data.coded, rows, weight, classes)
     for k in range(classes):
         buffers.present[k] = sample.starts[k + 1] > sample.starts[k]
 
@@ -152,6 +94,6 @@ def score_sets(buffers, out):
 
 
 @kernel(glue=True)
-def score_held(buffers, cell, out):
+def score_held(buffers, held, out):
     """Score the probabilities of the held-out rows; ``out`` is (WIDTH,)."""
-    score_probabilities(buffers.P, buffers.present, cell.lo, cell.hi, buffers.room, out)
+    score_probabilities(buffers.P, buffers.present, held.lo, held.hi, buffers.room, out)

@@ -93,14 +93,17 @@ def sample_of(coded, classes, rows):
 
 
 @kernel(borrow=True)
-def take(s, coded, drawn, classes):
-    """Fill a sample from drawn rows, which may repeat; call `release` before the next."""
-    for i in range(np.uint64(len(drawn))):
-        g = np.uint64(coded.group[drawn[i]])
-        s.counts[g] += 1
+def take(s, coded, rows, weight, classes):
+    """Fill a sample from rows, each as often as its weight; call `release` before the next."""
+    copies = 0
+    for i in range(np.uint64(len(rows))):
+        row = np.uint64(rows[i])
+        g = np.uint64(coded.group[row])
+        s.counts[g] += weight[row]
         s.seen[g >> np.uint64(6)] |= np.uint64(1) << (g & np.uint64(63))
+        copies += weight[row]
     m = _number(s, coded, classes)
-    s.size[GROUPS], s.size[ROWS] = m, len(drawn)
+    s.size[GROUPS], s.size[ROWS] = m, copies
     for f in range(len(coded.levels)):
         _rank(s, coded.codes[f], f, m)
 

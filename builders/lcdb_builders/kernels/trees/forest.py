@@ -16,10 +16,10 @@ from lcdb_builders.kernels.trees.codes import GROUPS, ROWS
 from lcdb_builders.kernels.trees.grow import grow
 from lcdb_builders.kernels.trees.node_streams import draw
 
-__all__ = ["Cell", "add_trees", "grow_tree"]
+__all__ = ["Stream", "add_trees", "grow_tree"]
 
 #: The random stream of a cell: its key, and the cell's n and repetition.
-Cell = namedtuple("Cell", "key0 key1 n repetition")
+Stream = namedtuple("Stream", "key0 key1 n repetition")
 
 
 @kernel(glue=True, borrow=True)

@@ -20,26 +20,25 @@ CHUNK = 512
 TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14, -1, -1))
 
 
-@kernel(glue=True, borrow=True)
-def _threshold_code(low, high, values):
-    """Return the largest code whose value is at most the midpoint of two codes' values."""
-    middle = midpoint(values[low], values[high])
-    while high - low > 1:
-        between = (low + high) // 2
-        if values[between] <= middle:
-            low = between
-        else:
-            high = between
-    return low
-
-
 @kernel(borrow=True)
 def find_thresholds(fitted, stumps, values):
-    """Make ``fitted.low`` the last code on the left of each stump; (d, levels) values of codes."""
+    """Make ``fitted.low`` the last code on the left of each stump; (d, levels) values of codes.
+
+    That is the largest code whose value is at most the midpoint of those around the threshold.
+    """
     for t in range(stumps):
         f = fitted.feature[t]
-        if f >= 0:
-            fitted.low[t] = _threshold_code(fitted.low[t], fitted.high[t], values[f])
+        if f < 0:
+            continue
+        low, high = fitted.low[t], fitted.high[t]
+        middle = midpoint(values[f, low], values[f, high])
+        while high - low > 1:
+            between = (low + high) // 2
+            if values[f, between] <= middle:
+                low = between
+            else:
+                high = between
+        fitted.low[t] = low
 
 
 @kernel(borrow=True)
