@@ -4,6 +4,8 @@ VENV ?= .venv
 DEMO ?= demo
 # Tests of a file share what they build first, so they stay together.
 WORKERS ?= 3
+# What `make coverage` runs.
+TESTS ?= tests
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 # Of 8,000 modules a fifth is ever imported: Python compiles those when it first does, and keeps
@@ -11,12 +13,13 @@ PYTEST := $(BIN)/python -m pytest
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 
-.PHONY: help demo test test-full lint docs pictures explorer-pictures findings learning-rates clean
+.PHONY: help demo test test-full coverage lint docs pictures explorer-pictures findings learning-rates clean
 
 help:
 	@echo "make demo       install, build the whole iris cube (6.3 million fits) in $(DEMO)/, show it"
 	@echo "make test       install, lint, type-check, run all tests at reduced counts"
 	@echo "make test-full  the same tests at full counts (an hour or more)"
+	@echo "make coverage   which branches the tests take (TESTS=PATH for some), as build/coverage/index.html"
 	@echo "make lint       formatting, lint and types alone"
 	@echo "make docs       the pages of docs/ and an API reference as a site in build/docs"
 	@echo "make pictures   docs/pictures, from the database that ships"
@@ -62,6 +65,15 @@ test: $(VENV)/.dev lint
 test-full: $(VENV)/.dev lint
 	$(BIN)/lcdb compile
 	LCDB_FULL=1 $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+# One process after the other: what kernels do is seen where tests run them as plain Python, in
+# children, which are measured too.
+coverage: $(VENV)/.dev
+	$(BIN)/lcdb compile
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(TESTS); status=$$?; \
+	  $(BIN)/coverage combine --quiet && $(BIN)/coverage html --quiet && $(BIN)/coverage report \
+	  && exit $$status
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html --fail-on-warning --keep-going --quiet docs build/docs

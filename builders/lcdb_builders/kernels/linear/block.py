@@ -119,7 +119,7 @@ def _start_from_pool(block):
     path.theta[:] = models.theta
 
 
-@kernel(borrow=True)
+@kernel(glue=True)
 def _take(block, rows):
     """Take rows in hand, with their weights."""
     models = block.models
@@ -148,7 +148,7 @@ def _try_grid(block):
         score_side_by_side(part.F, part.present, held.lo, held.hi, part.room, held.scores[g])
 
 
-@kernel(borrow=True)
+@kernel(glue=True)
 def _refit(block, i, r):
     """Score the chosen values on the test sets: fits to the first rows in hand."""
     task, cell, held, models, path = block.task, block.cell, block.held, block.models, block.path
@@ -170,6 +170,29 @@ def _refit(block, i, r):
                 copy(cell.F[c], block.decisions[i, r, c])
         score_decided(block.columns, cell, held.refit)
         record(held, g, block.tuned.values[i, r])
+
+
+@kernel(borrow=True)
+def _run(block):
+    """Go through the cells of a block."""
+    task, cell, models = block.task, block.cell, block.models
+    tunes = block.tuned.choices.size > 0
+    # Such rows are heads of the next ones: all are taken at once, each of weight 1.
+    nested = task.sampling == ADDITIVE and not tunes
+    for r in range(task.stop - task.first):
+        repetition = task.first + r
+        begin_curve(task, repetition, cell)
+        if nested:
+            take_rows(task, cell.order, task.sizes[len(task.sizes) - 1], models)
+        for i in range(len(task.sizes)):
+            n = task.sizes[i]
+            take_classes(task, n, repetition, cell)
+            if tunes:
+                block.path.theta[:] = 0.0
+            tune_cell(block, n, i, r, _try_grid)
+            if not nested:
+                _take(block, cell.distinct[: cell.size[0]])
+            _refit(block, i, r)
 
 
 @kernel
@@ -212,23 +235,7 @@ def linear_block(kind, task, columns, unit, unit_root, tuning, held, tuned, deci
         XT=np.empty((p - 1, len(held.held))),
     )
     block = Block(kind, task, columns, tuning, cell, held, models, path, tuned, decisions)
-    tunes = tuned.choices.size > 0
-    # These rows are heads of the next ones: all are taken at once, each of weight 1.
-    nested = task.sampling == ADDITIVE and not tunes
-    if kind == LREG or not tunes:
+    if kind == LREG or tuned.choices.size == 0:
         _start_from_pool(block)
-    for r in range(task.stop - task.first):
-        repetition = task.first + r
-        begin_curve(task, repetition, cell)
-        if nested:
-            take_rows(task, cell.order, task.sizes[len(task.sizes) - 1], models)
-        for i in range(len(task.sizes)):
-            n = task.sizes[i]
-            take_classes(task, n, repetition, cell)
-            if tunes:
-                path.theta[:] = 0.0
-            tune_cell(block, n, i, r, _try_grid)
-            if not nested:
-                _take(block, cell.distinct[: cell.size[0]])
-            _refit(block, i, r)
+    _run(block)
     return models.count

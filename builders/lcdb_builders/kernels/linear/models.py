@@ -151,6 +151,6 @@ def decide_columns(columns, models, cell):
         d = len(theta) - 1
         for k in range(len(lo) if own else 0):
             f = cell.F[c, lo[k] : hi[k]]
-            linear_scores(theta[:d], theta[d], cell.XT, lo[k], hi[k], f)
+            linear_scores(theta[:d], theta[d], cell.XT, lo[k], len(f), f)
         if not own:
             linear_scores(theta[:d], theta[d], columns.XT, 0, columns.XT.shape[1], cell.F[c])

@@ -111,25 +111,25 @@ def take_rows(task, n, repetition, cell):
 
 
 @kernel(borrow=True)
-def linear_scores(coef, intercept, XT, first, stop, s):
-    """Fill ``s[: stop - first]`` with an intercept plus weighted columns, in feature order."""
+def linear_scores(coef, intercept, XT, first, size, s):
+    """Fill ``s[:size]`` with an intercept plus weighted columns from `first`, in feature order."""
     d = len(coef)
-    size = stop - first
+    a, size = np.uint64(first), np.uint64(size)
     for i in range(size):
         s[i] = intercept
     j = 0
     while j + 4 <= d:
-        x0, x1 = XT[j, first:stop], XT[j + 1, first:stop]
-        x2, x3 = XT[j + 2, first:stop], XT[j + 3, first:stop]
+        x0, x1, x2, x3 = XT[j], XT[j + 1], XT[j + 2], XT[j + 3]
         c0, c1, c2, c3 = coef[j], coef[j + 1], coef[j + 2], coef[j + 3]
         for i in range(size):
-            s[i] = fma(c3, x3[i], fma(c2, x2[i], fma(c1, x1[i], fma(c0, x0[i], s[i]))))
+            value = fma(c1, x1[a + i], fma(c0, x0[a + i], s[i]))
+            s[i] = fma(c3, x3[a + i], fma(c2, x2[a + i], value))
         j += 4
     while j < d:
-        x0 = XT[j, first:stop]
+        x0 = XT[j]
         c0 = coef[j]
         for i in range(size):
-            s[i] = fma(c0, x0[i], s[i])
+            s[i] = fma(c0, x0[a + i], s[i])
         j += 1
 
 

@@ -29,7 +29,7 @@ from lcdb_builders.kernels.core.holdout import (
     tune_cell,
 )
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.core.sets import ADDITIVE
+from lcdb_builders.kernels.core.sets import ADDITIVE, copy
 from lcdb_builders.kernels.scores.cells import begin_curve, cell_of, take_rows
 from lcdb_builders.kernels.scores.one_vs_rest import (
     count_part,
@@ -72,21 +72,20 @@ Path = namedtuple("Path", "beta f centre part")
 #: the largest that will do (`limits`).
 Aims = namedtuple("Aims", "tolerances limits")
 #: A block: its `task`, the `columns` to score on and its `tuning`, values of C, with their `aims`;
-#: `starts` of fits, `machines`, their `sets` of moving rows and the `cell` in hand, what is `held`
+#: `starts` of fits, `machines`, their set of `moving` rows and the `cell` in hand, what is `held`
 #: out of it and the `path` of the rest; what is filled, `tuned` and `decisions`.
 Block = namedtuple(
-    "Block", "task columns tuning aims starts machines sets cell held path tuned decisions"
+    "Block", "task columns tuning aims starts machines moving cell held path tuned decisions"
 )
 
 
 @kernel(glue=True)
-def _tell(block, g, i, r, out):
-    """Score machines of a value of C on all test sets, and show decision values if wanted."""
-    cell, decisions = block.cell, block.decisions
-    decide(block.machines, block.aims.limits[g], block.columns, cell)
-    if decisions.size > 0:
-        decisions[i, r] = cell.F
-    score_decided(block.columns, cell, out)
+def _tell(machines, limit, columns, cell, shown, out):
+    """Score machines on all test sets, and show decision values if they are wanted."""
+    decide(machines, limit, columns, cell)
+    for c in range(len(cell.F) if shown.size > 0 else 0):
+        copy(cell.F[c], shown[0, 0, c])
+    score_decided(columns, cell, out)
 
 
 # -- additive curves -------------------------------------------------------------------------------
@@ -122,10 +121,8 @@ def _grow(machines, moving, c, tolerance):
 
 
 @kernel(glue=True)
-def _begin_at(block, n):
+def _begin_at(task, C, tolerance, n, starts, machines, sets, cell):
     """Fit the first n rows of the repetition's order afresh; with none of them, forget all."""
-    task, machines, sets, cell = block.task, block.machines, block.sets, block.cell
-    C, tolerance = block.tuning.grid[0], block.aims.tolerances[0]
     machines.beta[:] = 0.0
     machines.f[:] = 0.0
     machines.bound[:] = 0.0
@@ -144,25 +141,19 @@ def _begin_at(block, n):
     for c in range(task.classes):
         if cell.fitted[c]:
             moving = sets[min(c, len(sets) - 1)]
-            fit_draw(machines, moving, c, block.starts, C, n, tolerance)
+            fit_draw(machines, moving, c, starts, C, n, tolerance)
             machines.known[c] = n
 
 
 @kernel(glue=True)
-def _add_row(block, n):
+def _add_row(task, C, tolerance, n, machines, sets, cell):
     """Let row n of the order join all machines; returns whether one of them changed."""
-    machines, sets, cell, tolerance = (
-        block.machines,
-        block.sets,
-        block.cell,
-        block.aims.tolerances[0],
-    )
     row = cell.order[n - 1]
-    cell.counts[block.task.y[row]] += 1.0
-    machines.bound[row] = block.tuning.grid[0]
+    cell.counts[task.y[row]] += 1.0
+    machines.bound[row] = C
     changed = False
     fitted_classes(cell)
-    for c in range(block.task.classes):
+    for c in range(task.classes):
         if cell.fitted[c]:
             top = machines.top[c]
             bottom = machines.bottom[c]
@@ -176,9 +167,10 @@ def _add_row(block, n):
 
 
 @kernel(glue=True)
-def _carry(block, r):
-    """Score a repetition along an additive curve with one value of C."""
-    task, cell, values = block.task, block.cell, block.tuned.values
+def _carry(block, sets, r):
+    """Score a repetition along an additive curve with one value of C; `sets` move."""
+    task, columns, tuning, aims, starts, machines, _, cell, _, _, tuned, decisions = block
+    C, tolerance, limit, values = tuning.grid[0], aims.tolerances[0], aims.limits[0], tuned.values
     begin_curve(task, task.first + r, cell)
     done = -1
     for i in range(len(task.sizes)):
@@ -186,15 +178,15 @@ def _carry(block, r):
         moved = i == 0
         start = n - n % RESTART
         if done < start:
-            _begin_at(block, start)
+            _begin_at(task, C, tolerance, start, starts, machines, sets, cell)
             done = start
             moved = True
         while done < n:
             done += 1
-            moved |= _add_row(block, done)
+            moved |= _add_row(task, C, tolerance, done, machines, sets, cell)
         take_rows(task, n, task.first + r, cell)
-        if moved or block.columns.varying or block.decisions.size > 0:
-            _tell(block, 0, i, r, values[i, r])
+        if moved or columns.varying or decisions.size > 0:
+            _tell(machines, limit, columns, cell, decisions[i : i + 1, r : r + 1], values[i, r])
         else:
             values[i, r] = values[i - 1, r]
 
@@ -221,7 +213,7 @@ def _climb(block):
 
     See `tune_cell`.
     """
-    grid, held, machines, moving = block.tuning.grid, block.held, block.machines, block.sets[0]
+    grid, held, machines, moving = block.tuning.grid, block.held, block.machines, block.moving
     path, part, weight = block.path, block.path.part, block.cell.weight
     rows, n = held.fit[: held.sizes[FIT_ROWS]], held.sizes[FIT_COPIES]
     list_distinct(held.held[: held.sizes[HELD_COPIES]], held.order)
@@ -274,7 +266,7 @@ def _join(machines, c, centre, rows):
 @kernel(glue=True)
 def _refit(block, g, n):
     """Fit all rows of a cell, n with copies, with a value of the grid."""
-    machines, moving, held = block.machines, block.sets[0], block.held
+    machines, moving, held = block.machines, block.moving, block.held
     cell, path = block.cell, block.path
     C, tolerance = block.tuning.grid[g], block.aims.tolerances[g]
     for row in cell.distinct[: cell.size[0]]:
@@ -286,8 +278,8 @@ def _refit(block, g, n):
             fit_draw(machines, moving, c, block.starts, C, n, tolerance)
             continue
         centre = path.centre[g, c]
-        machines.beta[c] = path.beta[g, c]
-        machines.f[c] = path.f[g, c]
+        copy(path.beta[g, c], machines.beta[c])
+        copy(path.f[g, c], machines.f[c])
         machines.top[c] = centre
         machines.bottom[c] = centre
         _join(machines, c, centre, held.order[: held.sizes[HELD_ROWS]])
@@ -295,7 +287,7 @@ def _refit(block, g, n):
         settle_class(machines, moving, c, tolerance, centre, reach_of(C, n))
 
 
-@kernel(glue=True)
+@kernel(borrow=True)
 def _fit_anew(block, r):
     """Score a repetition each cell of which is fitted by itself."""
     task, cell, held = block.task, block.cell, block.held
@@ -308,7 +300,8 @@ def _fit_anew(block, r):
         for g in range(len(block.tuning.grid)):
             if is_chosen(held, g):
                 _refit(block, g, n)
-                _tell(block, g, i, r, held.refit)
+                limit, shown = block.aims.limits[g], block.decisions[i : i + 1, r : r + 1]
+                _tell(block.machines, limit, block.columns, cell, shown, held.refit)
                 record(held, g, block.tuned.values[i, r])
         for row in cell.distinct[: cell.size[0]]:
             block.machines.bound[row] = 0.0
@@ -350,11 +343,11 @@ def svm_block(task, columns, gram, tuning, aims, held, tuned, decisions):
     part = part_of(task, columns, held)
     path = Path(np.zeros(shape), np.zeros(shape), np.zeros(shape[:2]), part)
     block = Block(
-        task, columns, tuning, aims, starts, machines, sets, cell, held, path, tuned, decisions
+        task, columns, tuning, aims, starts, machines, sets[0], cell, held, path, tuned, decisions
     )
     for r in range(task.stop - task.first):
         if carries:
-            _carry(block, r)
+            _carry(block, sets, r)
         else:
             _fit_anew(block, r)
     return machines.count
