@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
+from lcdb_builders.learners.batch import KernelLearner
 from lcdb_builders.reference.agreement import allowed
 from lcdb_builders.reference.cell import answer_cell, fit_cell, training_rows
 
@@ -67,6 +68,10 @@ COMPARISONS = (
     Comparison("ADAB", 0.0, STREAMS, {"stumps": 30}, share=0.5),
 )
 
+# Compared by their decision values, also with optima in extended precision, in
+# test_kernels_linear.py and test_kernels_svm.py.
+ELSEWHERE = {"LREG", "LSVC", "GSVC"}
+
 
 def sizes_of(snapshot, count):
     """Sizes up to 2 d, where covariances are singular, and some of the rest."""
@@ -115,6 +120,13 @@ def compare_cells(comparison, snapshot, learner, block, found):
                         off = abs(ours - theirs)
                         assert off <= slack[name] + 1e-12, (where, ours, theirs, slack[name])
     return block.cells * len(found)
+
+
+def test_every_kernel_is_compared():
+    """Whatever is registered with a kernel has a row above, or files of its own."""
+    learners = [registry.get(name) for name in registry.names()]
+    kernels = {one.name for one in learners if isinstance(one, KernelLearner)}
+    assert {comparison.learner for comparison in COMPARISONS} | ELSEWHERE == kernels
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=str)

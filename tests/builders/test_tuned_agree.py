@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
+from lcdb_builders.learners.batch import KernelLearner
 
 from lcdb.schema import SAMPLINGS
 from tests.support.counts import FULL, counts
@@ -64,6 +65,13 @@ def compare(comparison, snapshot, count, seed):
         unit = tuned_unit(learner, snapshot, sampling, splits[0], sizes, grid=comparison.grid)
         compared += compare_tuned(learner, snapshot, Block(unit, sizes, k, k + 1), splits)
     return compared
+
+
+def test_every_kernel_is_compared():
+    """Whatever is registered with a kernel for tuned blocks has a row above."""
+    learners = [registry.get(name) for name in registry.names()]
+    tuning = {one.name for one in learners if isinstance(one, KernelLearner) and one.tunes}
+    assert {comparison.learner for comparison in COMPARISONS} == tuning
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=str)

@@ -111,6 +111,11 @@ def _no_class(path: str) -> PlanError:
     return PlanError(msg)
 
 
+def _not_loaded(path: str, file: Path, why: str) -> PlanError:
+    msg = f"the estimator {path!r} cannot be loaded: {file} {why}"
+    return PlanError(msg)
+
+
 class _Content(importlib.abc.SourceLoader):
     """Loads a module from bytes at hand: no compiled copy is read, or left beside the file."""
 
@@ -133,11 +138,8 @@ def _class_of_file(path: str, file: Path) -> type:
     try:
         content = file.read_bytes()
     except OSError as error:
-        msg = (
-            f"the estimator {path!r} cannot be loaded: {file} cannot be read "
-            f"({error.strerror or error}); expected a file beside the plan"
-        )
-        raise PlanError(msg) from error
+        why = f"cannot be read ({error.strerror or error}); expected a file beside the plan"
+        raise _not_loaded(path, file, why) from error
     name = f"lcdb_estimator_{hashlib.sha256(content).hexdigest()}"
     if name not in sys.modules:
         loader = _Content(name, file, content)
@@ -148,11 +150,8 @@ def _class_of_file(path: str, file: Path) -> type:
             loader.exec_module(module)
         except Exception as error:
             del sys.modules[name]
-            msg = (
-                f"the estimator {path!r} cannot be loaded: {file} ends in "
-                f"{type(error).__name__}: {error}; it may import only what is installed"
-            )
-            raise PlanError(msg) from error
+            why = f"ends in {type(error).__name__}: {error}; it may import only what is installed"
+            raise _not_loaded(path, file, why) from error
     return _member(path, sys.modules[name], path.rpartition(":")[2], file.name)
 
 
