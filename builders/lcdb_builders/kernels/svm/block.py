@@ -81,7 +81,19 @@ Block = namedtuple(
 
 @kernel(glue=True)
 def _tell(machines, limit, columns, cell, shown, out):
-    """Score machines on all test sets, and show decision values if they are wanted."""
+    """Score machines on all test sets, and show decision values if they are wanted.
+
+    Parameters
+    ----------
+    machines, limit
+        The machines, and the violation of optimality from which on they are counted as missed.
+    columns, cell
+        Where they are scored.
+    shown
+        (1, 1, K, columns), or of size 0.
+    out
+        (sets, WIDTH), filled.
+    """
     decide(machines, limit, columns, cell)
     for c in range(len(cell.F) if shown.size > 0 else 0):
         copy(cell.F[c], shown[0, 0, c])
@@ -122,7 +134,19 @@ def _grow(machines, moving, c, tolerance):
 
 @kernel(glue=True)
 def _begin_at(task, C, tolerance, n, starts, machines, sets, cell):
-    """Fit the first n rows of the repetition's order afresh; with none of them, forget all."""
+    """Fit the first n rows of the repetition's order afresh; with none of them, forget all.
+
+    Parameters
+    ----------
+    task
+        The block's.
+    C, tolerance
+        Price of a row's hinge loss, and the violation of optimality that is aimed at.
+    n
+        How many rows.
+    starts, machines, sets, cell
+        Warm starts, what is fitted, its sets of moving rows, and the cell that counts classes.
+    """
     machines.beta[:] = 0.0
     machines.f[:] = 0.0
     machines.bound[:] = 0.0
@@ -147,7 +171,13 @@ def _begin_at(task, C, tolerance, n, starts, machines, sets, cell):
 
 @kernel(glue=True)
 def _add_row(task, C, tolerance, n, machines, sets, cell):
-    """Let row n of the order join all machines; returns whether one of them changed."""
+    """Let row n of the order join all machines; returns whether one of them changed.
+
+    Parameters
+    ----------
+    task, C, tolerance, n, machines, sets, cell
+        As for `_begin_at`; rows before n have joined.
+    """
     row = cell.order[n - 1]
     cell.counts[task.y[row]] += 1.0
     machines.bound[row] = C
