@@ -110,7 +110,7 @@ def take_rows(task, n, repetition, cell):
     return listed
 
 
-@kernel(borrow=True)
+@kernel(inline=True, borrow=True)
 def linear_scores(coef, intercept, XT, first, size, s):
     """Fill ``s[:size]`` with an intercept plus weighted columns from `first`, in feature order."""
     d = len(coef)
