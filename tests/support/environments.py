@@ -17,6 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 NAME = re.compile(r"[A-Za-z0-9._-]+")
+# A command of a distribution: the function that its entry point names.
+COMMAND = "#!{0}\nimport sys\nimport {1}\nsys.exit({1}.{2}())\n"
 EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 
 
@@ -112,3 +114,7 @@ def link(interpreter: Path, names: Iterable[str]) -> None:
             target = Path(str(file.locate())).parents[len(file.parts) - 1] / top
             if top not in {"..", "__pycache__"} and not (site / top).exists():
                 (site / top).symlink_to(target)
+        for command in distribution(name).entry_points.select(group="console_scripts"):
+            script = interpreter.with_name(command.name)
+            script.write_text(COMMAND.format(interpreter, command.module, command.attr))
+            script.chmod(0o755)
