@@ -300,11 +300,8 @@ def _gather(source, index, target):
 def _boost(block, cell, stumps, room):
     """Fit an ensemble to the sample; returns its number of stumps, 0 if shares say it all."""
     buffers = block.buffers
-    classes = 0
-    for k in range(block.task.classes):
-        classes += 1 if buffers.present[k] else 0
     _draw_words(cell, room.words)
-    used = boost(buffers.sample, stumps, room.words, room.w, room.ensemble) if classes > 1 else 0
+    used = boost(buffers.sample, stumps, room.words, room.w, room.ensemble)
     find_thresholds(room.ensemble, used, block.data.coded.values)
     if used == 0:
         _fill_prior(buffers.sample, buffers.P)

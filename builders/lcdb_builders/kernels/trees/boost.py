@@ -64,9 +64,9 @@ def _make_bins(w, sample):
                 w.rank[free + r] = r
                 w.coarse[free + r] = False
                 w.room[r] = free + r
-        for b in range(free, free + w.bins[f]):
-            w.of[b] = f
-            w.begins[b] = b == free
+        w.of[free : free + w.bins[f]] = f
+        w.begins[free : free + w.bins[f]] = False
+        w.begins[free] = True
         for i in range(np.uint64(m)):
             w.index[i, f] = w.room[ranks[i]]
         free += w.bins[f]
@@ -105,8 +105,7 @@ def _weigh_all(w, sample):
     weight = np.int64(0)
     for k in range(len(w.total)):
         own = w.weight[k]
-        for b in range(len(own)):
-            own[b] = 0
+        own[:] = 0
         w.total[k] = 0
         for i in range(np.uint64(sample.starts[k]), np.uint64(sample.starts[k + 1])):
             mass = w.mass[i] * np.int64(sample.packed[i] & np.uint32(0xFFFF))
@@ -155,6 +154,18 @@ def _list_inside(w, sample, b, count):
     before = ranks[order[first]]
     for k in range(classes):
         w.side[0, k] = 0 if w.begins[b] else w.left[k, b]
+    if classes == 2:  # in registers, and without a branch that is guessed wrong every other time
+        zeros, ones = w.side[0, 0], w.side[0, 1]
+        for place in range(first, stop):
+            i = np.uint64(order[place])
+            w.inner[0, filled], w.inner[1, filled] = zeros, ones
+            w.inner_of[filled], w.inner_rank[filled] = f, before
+            filled += np.uint64(ranks[i] != before)
+            before = ranks[i]
+            mass = w.mass[i] * np.int64(sample.packed[i] & np.uint32(0xFFFF))
+            of_ones = mass & -np.int64(sample.packed[i] >> np.uint32(16))
+            zeros, ones = zeros + mass - of_ones, ones + of_ones
+        return np.int64(filled)
     for place in range(first, stop):
         i = np.uint64(order[place])
         rank = ranks[i]
@@ -200,8 +211,7 @@ def _choose(w, sample, bins, coarse, weight, word):
         return -1, np.int64(0)
     best, inside = _search(w, sample, bins, coarse, weight)
     equal = best * (1.0 - RELATIVE) - ABSOLUTE
-    for f in range(d):
-        w.lowest[f] = 65536
+    w.lowest[:] = 65536
     ties = 0
     for b in range(bins):
         if w.gain[b] >= equal:
@@ -306,12 +316,12 @@ def _raise_missed(w, sample, count, factor):
 
 @kernel(borrow=True)
 def boost(sample, stumps, words, w, fitted):
-    """Fit an ensemble; returns its number of stumps.
+    """Fit an ensemble; returns its number of stumps, 0 if there is nothing to tell apart.
 
     Parameters
     ----------
     sample
-        Training set, of at least two classes.
+        Training set.
     stumps, words
         Largest number of stumps, and a random word for each.
     w
@@ -324,6 +334,8 @@ def boost(sample, stumps, words, w, fitted):
     present = 0
     for k in range(classes):
         present += 1 if sample.starts[k + 1] > sample.starts[k] else 0
+    if present < 2:
+        return 0
     bins = _make_bins(w, sample)
     coarse = False
     for f in range(len(w.bins)):
@@ -331,8 +343,7 @@ def boost(sample, stumps, words, w, fitted):
     length = 0
     while sample.size[ROWS] >> length:
         length += 1
-    for i in range(m):
-        w.mass[i] = np.int64(1) << max(START - length, 0)
+    w.mass[:m] = np.int64(1) << max(START - length, 0)
     weight = _weigh_all(w, sample)
     for t in range(stumps):
         one = 1.0 / weight

@@ -60,8 +60,7 @@ def grow_tree(sample, cell, tests, rules, w):
 @kernel(inline=True, borrow=True)
 def _draw_bag(sample, cell, lane, bag):
     """Draw rows with replacement, two a word; returns the root's word, the first of the lane."""
-    for i in range(np.uint64(sample.size[GROUPS])):
-        bag[i] = 0
+    bag[: sample.size[GROUPS]] = 0
     size = sample.size[ROWS]
     words = philox(cell.key0, cell.key1, 0, cell.n, cell.repetition, lane)
     root = words[0]

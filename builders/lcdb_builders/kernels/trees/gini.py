@@ -45,9 +45,8 @@ def gains(left, skip, count, weight, share, sums, gain):
             # Nothing on the right: 0 / 1.
             gain[i] = (d0 * d0 + d1 * d1) / (l * r + np.float64(low == weight))
         return
-    for i in range(np.uint64(count)):
-        sums[i] = 0
-        gain[i] = 0.0
+    sums[:count] = 0
+    gain[:count] = 0.0
     for k in range(len(share)):
         part = left[k, skip:]
         for i in range(np.uint64(count)):
@@ -75,7 +74,7 @@ def largest_gain(gain, count):
     return float_of(top)
 
 
-@kernel(inline=True, borrow=True)
+@kernel(borrow=True)
 def mark_promising(w, bins, weight, least):
     """Mark bins inside of which a split might gain more than ``least``.
 
@@ -110,10 +109,8 @@ def mark_promising(w, bins, weight, least):
             reached |= 2.0 * low * low > least * l_low * (1.0 - l_low)
             promising[b] = reached & coarse[b]
         return
-    for b in range(np.uint64(bins + 1)):
-        sums[b] = 0
-    for b in range(np.uint64(bins)):
-        worth[b] = 0.0
+    sums[: bins + 1] = 0
+    worth[:bins] = 0.0
     for k in range(len(share)):
         part = left[k]
         for b in range(np.uint64(bins + 1)):
