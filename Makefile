@@ -33,6 +33,8 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "lcdb needs Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	@# Older ones take minutes to find versions that go together.
+	$(PIP) --upgrade pip
 
 $(VENV)/.demo: $(BIN)/python pyproject.toml
 	$(PIP) --editable '.[build,plot]'
