@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 # A command of a distribution: the function that its entry point names.
-COMMAND = "#!{0}\nimport sys\nimport {1}\nsys.exit({1}.{2}())\n"
+COMMAND = "#!{0}\nimport sys\nimport {1}\nif __name__ == '__main__':\n    sys.exit({1}.{2}())\n"
 EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
 
 
