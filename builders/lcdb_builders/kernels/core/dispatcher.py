@@ -3,8 +3,8 @@
 Numba makes of every function machine code of its own and a wrapper by which Python calls it. Most
 kernels are called by kernels alone, which take them in at the level of LLVM and compile them again.
 So what is met while another kernel is compiled stops at its optimised code: a *part*. It saves a
-third of the time to compile, and changes nothing in what is made of the caller. Where Python calls
-a part after all, it is compiled once more, as a whole.
+third of the time to compile. No result changes by it, though LLVM may take other functions into
+their callers. Where Python calls a part after all, it is compiled once more, as a whole.
 
 A function is also compiled once for ``f(x, 0)`` and ``f(x, n)``: a literal is an argument of its
 type.

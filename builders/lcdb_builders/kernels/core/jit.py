@@ -14,7 +14,9 @@ Three kinds, by what may happen to the arithmetic:
 
 ``glue=True``: no function of its own, but merged into each function that calls it. For what is
 called from one or two places, once per cell: a function compiles all that it calls again, so a
-deep tree of calls takes many times as long to compile as a flat one. The caller's kind applies.
+deep tree of calls takes many times as long to compile as a flat one. Also for what is called in
+short loops with many arrays, each of which is seven words or more on the stack. The caller's kind
+applies.
 
 ``borrow=True``, with any: references to arrays are not counted. For functions that are called often
 with many arrays, and make none.

@@ -167,7 +167,7 @@ def _log_loss(first, stop, sign, weight, z):
     return total
 
 
-@kernel(borrow=True)
+@kernel(glue=True)
 def logistic_pass(problem, theta, want_loss, z, slope, curve, gradient):
     """Scores, derivatives and gradient of the log loss, without the penalty.
 
