@@ -132,6 +132,18 @@ def test_names_take_given_splits_too():
     assert found.split == "StratifiedKFold" and found.sampling == "given"
 
 
+@pytest.mark.parametrize("given", list(product((False, True), repeat=2)))
+def test_rows_of_a_split_are_numbers_or_a_mask_each(given):
+    train, test = np.r_[0:40, 60:140], np.r_[40:60, 140:150]
+    masks = [np.isin(np.arange(150), rows) for rows in (train, test)]
+    parts = [mask if is_mask else np.flatnonzero(mask)
+             for mask, is_mask in zip(masks, given, strict=True)]  # fmt: skip
+    options = {"sizes": [120], "workers": 1}
+    expected = lcdb.learning_curve("LDC", X, Y, split=[(train, test)], **options)
+    found = lcdb.learning_curve("LDC", X, Y, split=[tuple(parts)], **options)
+    assert found.identical(expected)
+
+
 def test_more_metrics_of_a_name_agree_with_its_kernel():
     options = {"sizes": [5, 40], "repetitions": counts(6, 100), "sampling": "bootstrap"}
     kernel = lcdb.learning_curve("QDC", X, Y, **options)
@@ -535,6 +547,9 @@ def test_own_labels_reach_functions():
         ({"rows": []}, ArgumentError, "rows is empty"),
         ({"budget": "soon"}, ArgumentError, "budget is 'soon'"),
         ({"workers": -1}, ArgumentError, "workers is -1"),
+        ({"workers": 0}, ArgumentError, "workers is 0; expected a whole number of at least 1"),
+        ({"split": SPLITTER, "repetitions": -1}, ArgumentError, "repetitions is -1"),
+        ({"split": SPLITTER, "repetitions": 2.0}, ArgumentError, "repetitions is 2.0"),
         ({"metrics": "recall_4"}, LabelError, "recall_4"),
     ],
 )

@@ -388,6 +388,8 @@ def test_sizes_and_repetitions_come_in_the_order_they_are_asked_for(db):
     for n in (2, 10, 40):
         for r in (0, 2):
             assert mixed.sel(n=n, repetition=r).item() == straight.sel(n=n, repetition=r).item()
+    counted = db.derive("iris", "GSVC", "brier", n=[2, 10, 40], repetitions=np.int64(2), **where)
+    assert counted.equals(straight.isel(repetition=slice(2)))
 
 
 @pytest.mark.parametrize(
@@ -399,6 +401,8 @@ def test_sizes_and_repetitions_come_in_the_order_they_are_asked_for(db):
         ({"n": [10, 40]}, ArgumentError, "expected one size"),
         ({"repetitions": [99]}, LabelError, "repetition 99 is not in"),
         ({"repetitions": 0}, LabelError, "no repetition is asked for"),
+        ({"workers": 0}, ArgumentError, "workers is 0; expected a whole number of at least 1"),
+        ({"workers": -2}, ArgumentError, "workers is -2"),
         ({"rows": "tset"}, LabelError, "Did you mean 'test'"),
         ({"chosen_by": "mcc"}, LabelError, "metric 'mcc'"),
     ],

@@ -21,8 +21,7 @@ from lcdb_builders.predict.cells import ByEstimator, ByKernel, Computed, Piece, 
 from lcdb_builders.predict.estimators import learner_of
 from lcdb_builders.predict.metrics import Measure, measures_of
 from lcdb_builders.predict.own_data import OwnData, own_data, scaled
-from lcdb_builders.predict.spending import Pieces, seconds_of, spend
-from lcdb_builders.run.machine import usable_cpus
+from lcdb_builders.predict.spending import Pieces, seconds_of, spend, whole, workers_of
 from lcdb_builders.run.progress import Progress, Words, choose
 
 __all__ = ["curve_of", "learning_curve"]
@@ -174,12 +173,13 @@ def curve_of(
         measures_of(metrics, own.class_names),
         _rows(rows),
         sampling,
-        _whole("seed", seed, 0),
+        whole("seed", seed, 0),
     )
-    splits = None if isinstance(split, str) else _splits(split, own, repetitions)
+    count = whole("repetitions", repetitions, 1)
+    splits = None if isinstance(split, str) else _splits(split, own, count)
     if splits is None:
         _check_name("split", split, DRAWN)
-        count, label = _whole("repetitions", repetitions, 1), cast(str, split)
+        label = cast(str, split)
         top = largest_size(len(own.y))
     else:
         if scaling != "none":
@@ -188,7 +188,7 @@ def curve_of(
         count, label = len(splits), type(split).__name__
         top = min(len(train) for train, _ in splits)
     n = _sizes(sizes, top)
-    seconds, threads = seconds_of(budget), _whole("workers", workers or usable_cpus(), 1)
+    seconds, threads = seconds_of(budget), workers_of(workers)
     work = asked.work(n, label, splits, scaled(own, scaling, asked.seed))
     result = _Result(n, count)
     shown = choose(_is_watched() if progress is None else progress, words=_WORDS)
@@ -339,13 +339,6 @@ def _check_name(what: str, name: object, known: Iterable[str]) -> None:
         raise LabelError(msg)
 
 
-def _whole(what: str, value: Any, low: int) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
-        msg = f"{what} is {value!r}; expected a whole number of at least {low}"
-        raise ArgumentError(msg)
-    return int(value)
-
-
 def _rows(rows: str | Sequence[str]) -> tuple[str, ...]:
     several = (rows,) if isinstance(rows, str) else tuple(rows)
     for one in several:
@@ -359,11 +352,11 @@ def _rows(rows: str | Sequence[str]) -> tuple[str, ...]:
 def _sizes(sizes: int | Sequence[int], top: int) -> tuple[int, ...]:
     """Return sizes in ascending order; a number of them is log-spaced from 1 to the largest."""
     if isinstance(sizes, Integral):
-        count = _whole("sizes", sizes, 1)
+        count = whole("sizes", sizes, 1)
         if count == 1:
             return (top,)
         return tuple(sorted({round(top ** (i / (count - 1))) for i in range(count)}))
-    listed = sorted({_whole("a size", n, 1) for n in np.asarray(sizes).ravel().tolist()})
+    listed = sorted({whole("a size", n, 1) for n in np.asarray(sizes).ravel().tolist()})
     if not listed or listed[-1] > top:
         asked = f"goes to {listed[-1]}" if listed else "is empty"
         msg = f"sizes {asked}; expected sizes from 1 to {top}, the largest training set there is"
@@ -383,19 +376,23 @@ def _splits(split: Any, own: OwnData, repetitions: int) -> list[Split]:
     pairs = split if make is None else make(own.given, own.classes[own.y])
     found: list[Split] = []
     for pair in pairs:
-        train, test = (np.asarray(part) for part in pair)
-        if train.dtype == bool:
-            train, test = np.flatnonzero(train), np.flatnonzero(test)
+        train, test = (_row_numbers(part) for part in pair)
         if not len(train) or not len(test):
             msg = (
                 f"split {len(found)} has {len(train)} training and {len(test)} test rows; expected "
                 "some of both"
             )
             raise ArgumentError(msg)
-        found.append((train.astype(np.int64), test.astype(np.int64)))
+        found.append((train, test))
         if len(found) == repetitions:
             break
     if not found:
         msg = "split gives no (training rows, test rows); expected at least one"
         raise ArgumentError(msg)
     return found
+
+
+def _row_numbers(rows: Any) -> np.ndarray:
+    """Return the numbers of rows that are given by number, or by a mask of all rows."""
+    given = np.asarray(rows)
+    return np.flatnonzero(given) if given.dtype == bool else given.astype(np.int64)

@@ -22,9 +22,8 @@ from lcdb.schema import METRICS
 from lcdb_builders.domain.lost import Lost, told_lost
 from lcdb_builders.predict.cells import Computed, Piece
 from lcdb_builders.predict.metrics import measures_of
-from lcdb_builders.predict.spending import Pieces, spend
+from lcdb_builders.predict.spending import Pieces, spend, workers_of
 from lcdb_builders.predict.stored import OFF, ROWS, Derived, Predicted, Refits, refits_of
-from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.progress import Progress, Words, choose
 
 __all__ = ["derive", "predictions"]
@@ -243,6 +242,7 @@ def _spent(
     work: Refits, workers: int | None, progress: bool | Progress
 ) -> tuple[dict[str, np.ndarray], list[Lost]]:
     """Return the values of all cells, and why some are missing."""
+    count = workers_of(workers)
     shape = len(work.sizes), len(work.repetitions)
     values = work.empty(shape) | {OFF: np.zeros(shape)}
     lost: list[Lost] = []
@@ -261,7 +261,7 @@ def _spent(
             work,
             Pieces(*shape),
             keep,
-            workers=workers or usable_cpus(),
+            workers=count,
             seconds=None,
             progress=shown,
             processes=True,

@@ -12,13 +12,15 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from numbers import Integral
 from typing import Any, Protocol
 
 from lcdb.errors import ArgumentError
 from lcdb_builders.predict.cells import Computed, Piece
+from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.progress import Progress
 
-__all__ = ["Pieces", "seconds_of", "spend"]
+__all__ = ["Pieces", "seconds_of", "spend", "whole", "workers_of"]
 
 # Seconds that a piece should take: at least, and at most where much is done once per piece.
 _PIECE, _LONGEST = 0.2, 1.0
@@ -53,6 +55,33 @@ def seconds_of(budget: str | float | None) -> float | None:
         msg = f"budget is {budget!r}; expected seconds, or a text such as '60s', '5min' or '2h'"
         raise ArgumentError(msg)
     return float(text[1]) * _UNITS[text[2]]
+
+
+def whole(what: str, value: Any, low: int) -> int:
+    """Return a whole number of at least `low`; anything else is an error that says `what` it is.
+
+    Examples
+    --------
+    >>> whole("workers", 0, 1)
+    Traceback (most recent call last):
+        ...
+    lcdb.errors.ArgumentError: workers is 0; expected a whole number of at least 1
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
+        msg = f"{what} is {value!r}; expected a whole number of at least {low}"
+        raise ArgumentError(msg)
+    return int(value)
+
+
+def workers_of(workers: int | None) -> int:
+    """Return how many workers are asked for: one for each usable core unless given.
+
+    Examples
+    --------
+    >>> workers_of(3), workers_of(None) >= 1
+    (3, True)
+    """
+    return usable_cpus() if workers is None else whole("workers", workers, 1)
 
 
 class Pieces:

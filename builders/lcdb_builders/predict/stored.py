@@ -321,7 +321,7 @@ def refits_of(
         raise NotBuiltError(msg)
     n = _chosen("n", unit.sizes if sizes is None else sizes, unit.sizes, unit)
     known = range(replayer.contents(key).repetitions)
-    wanted = range(repetitions) if isinstance(repetitions, int) else repetitions
+    wanted = range(repetitions) if isinstance(repetitions, int | np.integer) else repetitions
     r = _chosen("repetition", known if wanted is None else wanted, known, unit)
     cube = database[key]
     metrics = [chosen_by] if unit.tuning == "tuned" else list(METRICS)
