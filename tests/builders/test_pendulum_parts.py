@@ -72,12 +72,14 @@ def test_percentiles_select_trials_in_order():
         assert ranks.tolist() == expected
 
 
-def stored(root, wanted):
-    """Compute and pack parts without workers."""
+def stored(root, wanted, skip=()):
+    """Compute and pack parts without workers, but for the blocks of trials to skip."""
     journal = Journal(root)
     journal.prepare(wanted)
     for part in wanted:
         for block in journal.missing(part, part.trials, Lengths(1, 3)):
+            if block.first in skip:
+                continue
             journal.publish(block, trials_of(part, block, root), environment())
     pack(root, Target("pendulum"), wanted, max(part.trials for part in wanted))
 
@@ -95,6 +97,21 @@ def test_what_runs_again_is_decided_once(tmp_path):
     assert selection(tmp_path) == chosen
     stored(tmp_path, parts(["ppo"], 9, SEED, 1))
     assert selection(tmp_path) == chosen
+
+
+def test_trials_that_are_not_there_do_not_shift_what_is_selected(tmp_path):
+    means = np.array([np.nan, 30.0, 10.0, np.nan, 20.0])
+    assert list(selected_trials(means).values()) == [2, 4, 1, 1]
+    stored(tmp_path, parts(["ppo"], 5, SEED, 1), skip=[0])
+    last = pendulum.lifetimes("ppo", range(3, 5), 1, SEED).episode_return[:, 0]
+    assert selection(tmp_path) == {
+        label: 3 + trial for label, trial in selected_trials(last).items()
+    }
+
+
+def test_numbers_of_trials_may_be_numpys():
+    assert [part.trials for part in parts(["ppo"], np.int64(7), seed=1)] == [7]
+    assert [part.trials for part in parts(["ppo"], {"ppo": 9}, seed=1)] == [9]
 
 
 def test_an_unknown_algorithm_is_named():

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from lcdb.database import open as open_database
 from lcdb.errors import NotFoundError, PlanError
 from lcdb_builders.experiments.pendulum.lifetimes import EPISODES, SEED
@@ -107,4 +105,4 @@ def selection(root: Path) -> dict[str, int]:
             msg = f"{root} has no trials of ppo to run again; build them first: --algorithm ppo"
             raise NotFoundError(msg)
         means = cube["mean_return"].sel(algorithm="ppo").values
-    return {**selected_trials(means[np.isfinite(means)]), **known}
+    return {**selected_trials(means), **known}

@@ -58,7 +58,7 @@ def parts(
         if label not in LABELS:
             msg = f"no algorithm is called {label!r}.{did_you_mean(label, LABELS)}"
             raise LabelError(msg)
-        wanted = trials if isinstance(trials, int) else trials[label]
+        wanted = trials[label] if isinstance(trials, Mapping) else int(trials)
         params = _params(label, partial_minibatch)
         found.append(_part(label, params, wanted, seed, episodes))
     return found
@@ -89,14 +89,15 @@ def selected_trials(means: np.ndarray) -> dict[str, int]:
     Parameters
     ----------
     means
-        Mean return of each trial.
+        Mean return of each trial; NaN where it was not run.
 
     Examples
     --------
     >>> selected_trials(np.array([30.0, 10.0, 20.0]))
     {'ppo_p01': 1, 'ppo_p50': 2, 'ppo_p95': 0, 'ppo_p99': 0}
     """
-    values = stats.inverse_cdf(means, np.array(list(PERCENTILES.values())) / 100.0)
+    there = means[np.isfinite(means)]
+    values = stats.inverse_cdf(there, np.array(list(PERCENTILES.values())) / 100.0)
     return {
         label: int(np.flatnonzero(means == value)[0])
         for label, value in zip(PERCENTILES, values, strict=True)
