@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from lcdb_builders.predict.report import sentences, table
 from lcdb_builders.sources.files import FileSource
 
 import lcdb
@@ -37,6 +38,17 @@ def test_two_learners_are_drawn_tabulated_and_compared(wine, capsys):
     assert "Of 12 repetitions with the same rows, LDC is better than GaussianNB in " in text
     assert rows[-1] == "wine-curve.svg"
     assert "<svg" in (wine / "wine-curve.svg").read_text("utf-8")
+
+
+def test_a_metric_that_no_learner_has_is_told():
+    nothing = np.full((2, 2, 3), np.nan)
+    coords = {"learner": ["LDC", "SVC"], "n": [10, 20]}
+    scores = xr.DataArray(nothing, coords, ("learner", "n", "repetition"), "cross_entropy")
+    assert sentences(scores) == "No learner has any cross entropy."
+    assert [line.split() for line in table(scores).splitlines()[2:]] == [
+        ["10", "-", "-"],
+        ["20", "-", "-"],
+    ]
 
 
 def test_every_option_reaches_the_curve(wine, capsys):

@@ -76,6 +76,8 @@ to 0.690), QDC has a mean accuracy of 0.650 (middle 90 % of 2 repetitions: 0.605
     """
     metric = str(scores.name)
     there = scores.dropna("n", how="all")
+    if not there.sizes["n"]:
+        return f"No learner has any {_words(metric)}."
     n = int(there["n"].values[-1])
     last = there.sel(n=n)
     parts = []
