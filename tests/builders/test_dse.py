@@ -14,7 +14,8 @@ from lcdb_builders.experiments.dse import maker
 from lcdb_builders.experiments.dse import tasks as dse_tasks
 from lcdb_builders.experiments.dse.build import SEED, build_dse, obtain, parts
 from lcdb_builders.experiments.dse.learners import LEARNERS
-from lcdb_builders.experiments.dse.tasks import draw
+from lcdb_builders.experiments.dse.maker import FOLDS, cross_validation
+from lcdb_builders.experiments.dse.tasks import ROWS, TRAIN_SHARE, draw
 
 import lcdb
 from lcdb.cli import main
@@ -56,6 +57,17 @@ def test_trials_equal_a_plain_loop(mode, monkeypatch):
         assert found["knn_neighbors"][trial] == expected["neighbours"]
         if mode == "tuned":
             assert found["cv_accuracy"][trial] == pytest.approx(expected["cv_accuracy"], rel=1e-6)
+
+
+def test_what_is_recorded_of_a_trial_is_what_is_computed():
+    part = part_of("kNN", mode="tuned")
+    assert part.params == '{"configurations":50,"folds":3,"train_share":0.6}'
+    assert part.parameters["folds"] == FOLDS and part.parameters["train_share"] == TRAIN_SHARE
+    X, X_test, y, _ = draw("moons", np.random.RandomState(1))
+    assert len(X) == TRAIN_SHARE * ROWS and len(X) + len(X_test) == ROWS
+    folds = []
+    cross_validation(LEARNERS["kNN"], {"n_neighbors": 3}, X, y, folds.append)
+    assert folds == list(range(FOLDS))
 
 
 def test_learners_of_a_trial_see_the_same_data(monkeypatch):

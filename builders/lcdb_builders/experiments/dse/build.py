@@ -13,8 +13,8 @@ from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.part import Part
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import canonical_json
-from lcdb_builders.experiments.dse.maker import IMPLEMENTATION
-from lcdb_builders.experiments.dse.tasks import TASKS
+from lcdb_builders.experiments.dse.maker import FOLDS, IMPLEMENTATION
+from lcdb_builders.experiments.dse.tasks import TASKS, TRAIN_SHARE
 from lcdb_builders.run.build import Report
 from lcdb_builders.run.trials import build_trials
 
@@ -141,8 +141,8 @@ def parts(
 
 def _params(task: str, mode: str) -> dict[str, Any]:
     stored = {"data": task} if TASKS[task].obtain is not None else {}
-    tuning = {"configurations": CONFIGURATIONS, "folds": 3} if mode == "tuned" else {}
-    return {"train_share": 0.6, **stored, **tuning}
+    tuning = {"configurations": CONFIGURATIONS, "folds": FOLDS} if mode == "tuned" else {}
+    return {"train_share": TRAIN_SHARE, **stored, **tuning}
 
 
 def _chosen(dim: str, names: Iterable[str]) -> tuple[str, ...]:

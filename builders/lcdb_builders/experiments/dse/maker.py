@@ -19,10 +19,12 @@ from lcdb_builders.domain.streams import StreamKey, stream, stream_key
 from lcdb_builders.experiments.dse.learners import LEARNERS, Configuration, Learner
 from lcdb_builders.experiments.dse.tasks import TASKS, draw
 
-__all__ = ["IMPLEMENTATION", "cross_validation", "prepare", "seconds", "trials"]
+__all__ = ["FOLDS", "IMPLEMENTATION", "cross_validation", "prepare", "seconds", "trials"]
 
 #: What computes the trials; raised when their numbers change.
 IMPLEMENTATION = "scikit-learn-1"
+#: Of the cross-validation that tunes; recorded with the trials.
+FOLDS = 3
 _PURPOSES = ("data", "hyper-parameters", "training")
 
 
@@ -42,8 +44,8 @@ def seconds(part: Part) -> float:
     learner, task, mode = part.labels
     fits = 1.0
     if mode == "tuned":
-        # Three folds of two thirds each; a fit grows a little faster than its rows.
-        fits += 2.0 * part.parameters["configurations"]
+        # Each fit has all folds but one; it grows a little faster than its rows.
+        fits += (FOLDS - 1.0) * part.parameters["configurations"]
     return LEARNERS[learner].seconds * TASKS[task].cost * fits
 
 
@@ -101,9 +103,6 @@ def _trial(part: Part, trial: int, data: Snapshot | None) -> dict[str, float]:
     return {"accuracy": accuracy, "cv_accuracy": cv_accuracy, **learner.encoded(chosen)}
 
 
-_FOLDS = 3
-
-
 def cross_validation(
     learner: Learner,
     chosen: Configuration,
@@ -126,6 +125,6 @@ def cross_validation(
 
     scores = [
         learner.make(chosen, state(fold)).fit(X[fit], y[fit]).score(X[held], y[held])
-        for fold, (fit, held) in enumerate(StratifiedKFold(_FOLDS).split(X, y))
+        for fold, (fit, held) in enumerate(StratifiedKFold(FOLDS).split(X, y))
     ]
     return float(np.mean(scores))

@@ -15,9 +15,11 @@ import numpy as np
 from lcdb.errors import FetchError
 from lcdb_builders.domain.snapshot import Snapshot
 
-__all__ = ["TASKS", "Task", "draw"]
+__all__ = ["TASKS", "TRAIN_SHARE", "Task", "draw"]
 
 ROWS = 2000
+#: Of the rows of a trial, those for training; recorded with the trials.
+TRAIN_SHARE = 0.6
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def draw(
     else:
         assert data is not None, f"{task} needs its stored rows"
         X, y = data.X, data.y
-    return tuple(train_test_split(X, y, train_size=0.6, random_state=state))
+    return tuple(train_test_split(X, y, train_size=TRAIN_SHARE, random_state=state))
 
 
 def _moons(state: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
