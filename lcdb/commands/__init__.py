@@ -1,6 +1,9 @@
 """Commands that read a database: ``{name: (one line of help, module, extra)}``."""
 
-__all__ = ["COMMANDS"]
+__all__ = ["COMMANDS", "SHIPPED"]
+
+#: Of help: the names that `lcdb.shipped.named` knows.
+SHIPPED = "or what ships: crossing, experiments, reference, tutorial"
 
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "explore": ("a database in a browser, from here", "lcdb.commands.explore", ""),

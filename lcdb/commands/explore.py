@@ -10,12 +10,15 @@ import signal
 import threading
 import webbrowser
 
+from lcdb.commands import SHIPPED
+
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``lcdb explore``."""
-    parser.add_argument("database", metavar="DIR", help="a database directory, a cube or a summary")
+    what = f"a database directory, a cube or a summary; {SHIPPED}"
+    parser.add_argument("database", metavar="DIR", help=what)
     parser.add_argument(
         "--port", type=int, default=0, help="of the address; any that is free unless given"
     )
@@ -30,12 +33,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Serve the page until somebody stops it."""
+    from lcdb.shipped import named
     from lcdb.site.serve import exploring
 
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     options = {"port": arguments.port, "sizes": arguments.sizes}
-    with exploring(arguments.database, **options) as url:
+    with exploring(named(arguments.database), **options) as url:
         print(f"{url} (Ctrl-C ends it)", flush=True)
         if not arguments.no_browser:
             webbrowser.open(url)

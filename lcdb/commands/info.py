@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 
+from lcdb.commands import SHIPPED
+
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lcdb info`."""
-    what = "a database directory, or one cube file; or what ships: reference, tutorial"
+    what = f"a database directory, or one cube file; {SHIPPED}"
     parser.add_argument("database", metavar="DIR", help=what)
     parser.add_argument(
         "--json", action="store_true", help="print JSON: an object per dataset or experiment"

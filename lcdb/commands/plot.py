@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from lcdb.commands import SHIPPED
 from lcdb.errors import ArgumentError, StorageError
 from lcdb.schema import METRICS, SCALINGS, UNIT_DIMS
 
@@ -14,7 +15,8 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``lcdb plot``."""
-    parser.add_argument("database", metavar="DIR", help="a database directory or a cube file")
+    what = f"a database directory or a cube file; {SHIPPED}"
+    parser.add_argument("database", metavar="DIR", help=what)
     parser.add_argument(
         "--figure", required=True, metavar="NAME",
         help="1a, 2a, 2b, 2c, 2d, 3a, 3b, D5 of Turan, Loog and Tax 2026; map (non-Gaussian share "

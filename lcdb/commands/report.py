@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from lcdb.commands import SHIPPED
 from lcdb.schema import METRICS, SCALINGS
 
 __all__ = ["configure", "run"]
@@ -16,9 +17,8 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``lcdb report``."""
-    parser.add_argument(
-        "database", metavar="DIR|URL", help="a database directory, a cube file, or a URL of one"
-    )
+    what = f"a database directory, a cube file, or a URL of one; {SHIPPED}"
+    parser.add_argument("database", metavar="DIR|URL", help=what)
     parser.add_argument(
         "--out", type=Path, default=Path("report.html"), metavar="FILE",
         help="report.html unless given; .md writes Markdown",

@@ -10,14 +10,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from lcdb.commands import SHIPPED
+
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``lcdb site``."""
-    parser.add_argument(
-        "database", metavar="DIR", type=Path, help="a database directory, a cube or a summary"
-    )
+    what = f"a database directory, a cube or a summary; {SHIPPED}"
+    parser.add_argument("database", metavar="DIR", help=what)
     parser.add_argument(
         "--out", metavar="FOLDER", type=Path, required=True, help="where the site is written"
     )
@@ -34,11 +35,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the site; say where it is and how large."""
+    from lcdb.shipped import named
     from lcdb.site.make import write_site
     from lcdb.text import visible
 
     options = {"cubes": arguments.cubes, "sizes": arguments.sizes}
-    made = list(write_site(arguments.database, arguments.out, **options))
+    made = list(write_site(named(arguments.database), arguments.out, **options))
     size = sum(path.stat().st_size for path in made)
     print(visible(f"{arguments.out / 'index.html'}: {len(made)} files, {size:,} bytes"))
     print("Put the folder on any host of files; it needs range requests for distributions alone")

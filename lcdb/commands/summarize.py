@@ -1,7 +1,7 @@
 """Write summaries of cubes: moments, quantiles and tests of each cell, without its repetitions.
 
-A summary has some hundredth of a cube's bytes. lcdb.open, lcdb info and lcdb tables take it; the
-tables of rates come out the same as from the cube.
+A summary has a thirtieth to a hundredth of a cube's bytes. lcdb.open, lcdb info and lcdb tables
+take it; the tables of rates come out the same as from the cube.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lcdb summarize`."""
-    parser.add_argument("database", metavar="DIR", help="a database directory, or one cube file")
+    what = "a database directory, or one cube file; or what ships, such as tutorial"
+    parser.add_argument("database", metavar="DIR", help=what)
     parser.add_argument(
         "--out", required=True, metavar="FILE|DIR",
         help="a file if it ends in .nc, else a directory: DIR/summaries/<id>.nc",
@@ -46,10 +47,11 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the summaries, and print a line for each."""
     from lcdb.database import open as open_database
     from lcdb.release import write_release
+    from lcdb.shipped import named
     from lcdb.summaries.make import summarize
     from lcdb.text import visible
 
-    with open_database(arguments.database) as db:
+    with open_database(named(arguments.database)) as db:
         options = {"sizes": arguments.sizes, "datasets": arguments.dataset, "bits": arguments.bits}
         written = []
         for path in summarize(db, arguments.out, **options):

@@ -9,6 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from lcdb.commands import SHIPPED
 from lcdb.errors import LabelError
 from lcdb.schema import SCALINGS
 from lcdb.tables import FORMATS, NAMES, VIEWS, Table, jordan2018, part, render, tables
@@ -29,7 +30,7 @@ def _views(text: str) -> list[str]:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``lcdb tables``."""
-    what = "a database directory or a cube file; or what ships: reference, tutorial"
+    what = f"a database directory or a cube file; {SHIPPED}"
     parser.add_argument("database", metavar="DIR", help=what)
     parser.add_argument("--paper", choices=list(_PAPERS), default="turan2026", help="whose tables")
     parser.add_argument(

@@ -260,6 +260,12 @@ def test_the_command(database, capsys):
     assert "is not a size of" in capsys.readouterr().err
 
 
+def test_the_command_knows_what_ships_by_name(capsys):
+    assert main(["replay", "tutorial", "iris", "LDC", "-n", "20", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["agrees"] and len(found["train_rows"]) == 20
+
+
 def test_the_command_replays_other_splits_tunings_and_classes(database, tuned, capsys):
     where = ["iris", "PRIOR", "--split", "varying", "-n", "10"]
     assert main(["replay", str(database), *where, "--allow-import", "--json"]) == 0

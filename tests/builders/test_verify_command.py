@@ -50,6 +50,15 @@ def test_an_intact_database(database, capsys):
     assert before == {p: p.read_bytes() for p in database.rglob("*") if p.is_file()}
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [("verify", "2 cubes, 2 manifests read"), ("status", "NMC     11      default")],
+)
+def test_what_ships_has_a_name(command, told, capsys):
+    assert main([command, "tutorial"]) == 0
+    assert told in capsys.readouterr().out
+
+
 def test_how_far_it_is_goes_elsewhere_than_what_was_found(database, capsys):
     assert main(["verify", str(database)]) == 0
     told = capsys.readouterr()

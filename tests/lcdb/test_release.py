@@ -13,6 +13,7 @@ import pytest
 import lcdb
 from lcdb import shipped
 from lcdb.cli import main
+from lcdb.commands import SHIPPED
 from lcdb.errors import ArgumentError, DamagedError, NotFoundError
 from lcdb.release import read_release, write_release
 from lcdb.summaries.make import summarize
@@ -131,6 +132,26 @@ def test_figures_and_reports_know_databases_that_ship_by_name(
     out = tmp_path / ("map.svg" if command == "plot" else "page.md")
     assert main([command, "tutorial", *asked, "--out", str(out)]) == 0, capsys.readouterr().err
     assert out.stat().st_size > 1000
+
+
+@pytest.mark.parametrize("command", ["site", "summarize"])
+def test_databases_that_ship_are_shown_and_summed_up_by_name(command, tmp_path, capsys):
+    asked = ["--cubes", "none"] if command == "site" else ["--dataset", "iris"]
+    out = tmp_path / command
+    assert main([command, "tutorial", *asked, "--out", str(out), "--sizes", "10"]) == 0
+    capsys.readouterr()
+    assert (out / ("index.html" if command == "site" else "summaries/61.nc")).is_file()
+
+
+@pytest.mark.parametrize("command", ["explore", "info", "plot", "report", "site", "tables"])
+def test_help_names_the_databases_that_ship(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    names = SHIPPED.partition(": ")[2].split(", ")
+    assert SHIPPED in told and {Path(shipped.named(name)).name for name in names} == set(names)
+    opened = {name for name in shipped.__all__ if name not in ("named", "opening")}
+    assert set(names) == opened
 
 
 @pytest.mark.parametrize("figure", ["1a", "3b", "ranks"])

@@ -250,13 +250,14 @@ def test_explore_serves_until_it_is_stopped(site):
     process.stdout.close()
 
 
-def test_explore_opens_a_browser_unless_told_otherwise(monkeypatch, capsys):
+@pytest.mark.parametrize("database", [str(TUTORIAL), "tutorial"])
+def test_explore_opens_a_browser_unless_told_otherwise(database, monkeypatch, capsys):
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr("threading.Event.wait", interrupt)
     before = signal.getsignal(signal.SIGTERM)
     try:
-        assert main(["explore", str(TUTORIAL)]) == 0
+        assert main(["explore", database]) == 0
     finally:
         signal.signal(signal.SIGTERM, before)
     assert opened == [capsys.readouterr().out.split()[0]]

@@ -15,7 +15,8 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lcdb replay`."""
-    parser.add_argument("database", metavar="DIR", help="a database directory")
+    what = "a database directory; or what ships, such as tutorial"
+    parser.add_argument("database", metavar="DIR", help=what)
     parser.add_argument("dataset", metavar="DATASET", help="id or name, such as 61 or iris")
     parser.add_argument("learner", metavar="LEARNER", help="such as LDC")
     parser.add_argument("-n", type=int, required=True, metavar="N", help="size of the training set")
@@ -34,10 +35,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay the cell and print it."""
+    from lcdb.shipped import named
     from lcdb_builders.reference.replay import replay
 
     cell = replay(
-        arguments.database,
+        named(arguments.database),
         arguments.dataset,
         arguments.learner,
         arguments.sampling,

@@ -32,15 +32,17 @@ COLUMNS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lcdb status`."""
-    parser.add_argument("database", metavar="DIR", help="a database directory")
+    what = "a database directory; or what ships, such as tutorial"
+    parser.add_argument("database", metavar="DIR", help=what)
     parser.add_argument("--json", action="store_true", help="print JSON: counts, and every curve")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the status of a database."""
+    from lcdb.shipped import named
     from lcdb_builders.run.status import overview
 
-    found = overview(arguments.database)
+    found = overview(named(arguments.database))
     if arguments.json:
         shown = {
             "totals": found.totals(),

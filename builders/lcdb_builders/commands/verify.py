@@ -30,7 +30,8 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lcdb verify`."""
-    parser.add_argument("database", metavar="DIR", help="a database directory")
+    what = "a database directory; or what ships, such as tutorial"
+    parser.add_argument("database", metavar="DIR", help=what)
     parser.add_argument(
         "--recompute", type=_count, default=0, metavar="N", help="compute N random cells again"
     )
@@ -63,16 +64,19 @@ def _count(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Verify the database and print what was found."""
-    report = _read(Path(arguments.database), told=not arguments.quiet)
+    from lcdb.shipped import named
+
+    root = Path(named(arguments.database))
+    report = _read(root, told=not arguments.quiet)
     cells: list[Replay] = []
     if arguments.recompute and report.intact:
-        cells = list(_recomputed(arguments))
+        cells = list(_recomputed(root, arguments))
     skipped = arguments.recompute if not report.intact else 0
-    adopted = list(_adopted(arguments)) if arguments.adopt and report.intact else []
+    adopted = list(_adopted(root, arguments)) if arguments.adopt and report.intact else []
     if arguments.json:
         print(json.dumps(_as_json(report, cells, adopted), indent=1))
     else:
-        _print(Path(arguments.database), report, cells, skipped)
+        _print(root, report, cells, skipped)
         if arguments.adopt:
             _print_adopted(adopted, report.intact)
     same = all(not found.different for found in adopted)
@@ -109,7 +113,7 @@ def _size(path: Path) -> float:
     return 1000.0
 
 
-def _recomputed(arguments: argparse.Namespace) -> Iterator[Replay]:
+def _recomputed(root: Path, arguments: argparse.Namespace) -> Iterator[Replay]:
     from lcdb_builders.reference.replay import recompute_cells
     from lcdb_builders.run.progress import Words, choose
 
@@ -117,7 +121,7 @@ def _recomputed(arguments: argparse.Namespace) -> Iterator[Replay]:
     progress.begin(arguments.recompute, arguments.recompute)
     try:
         for cell in recompute_cells(
-            arguments.database,
+            root,
             arguments.recompute,
             arguments.seed,
             allow_import=arguments.allow_import,
@@ -128,11 +132,11 @@ def _recomputed(arguments: argparse.Namespace) -> Iterator[Replay]:
         progress.end()
 
 
-def _adopted(arguments: argparse.Namespace) -> Iterator[Adopted]:
+def _adopted(root: Path, arguments: argparse.Namespace) -> Iterator[Adopted]:
     from lcdb_builders.run.adopt import adopt, others
     from lcdb_builders.run.progress import Words, choose
 
-    root, count = arguments.database, arguments.adopt
+    count = arguments.adopt
     many = len(others(root))
     progress = choose(not arguments.quiet, words=Words("recomputing", "curves", "to recompute"))
     progress.begin(many, many)
