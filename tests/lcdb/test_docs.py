@@ -1,4 +1,4 @@
-"""What the pages on querying, comparing, and data of one's own show is what happens."""
+"""What the pages on querying, comparing, summaries and data of one's own show is what happens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize(
-    ("page", "least"), [("querying.md", 9), ("own_data.md", 4), ("comparing.md", 5)]
+    ("page", "least"),
+    [("querying.md", 9), ("own_data.md", 5), ("comparing.md", 5), ("summaries.md", 2)],
 )
 def test_every_example_of_the_page_runs(page, least):
     text = PAGE.with_name(page).read_text("utf-8")
