@@ -9,6 +9,7 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy.special import ndtri
 
 import lcdb
 from lcdb.cubefile import Header
@@ -16,6 +17,7 @@ from lcdb.database import Key
 from lcdb.release import read_release
 from lcdb.schema import LEARNERS
 from lcdb.tables import Row, Table, curve_frame, published, tables
+from lcdb.tables.frame import FAR
 
 #: Where scores are compared: training sets afresh for every n, all other rows as test set.
 WHERE = {"sampling": "random", "split": "varying"}
@@ -105,6 +107,28 @@ class Evidence:
         error = cell["sd"] / np.sqrt(cell["count"])
         values = {"mean": cell["mean"].values, "sd": cell["sd"].values, "error": error.values}
         return pd.DataFrame(values, index=cell["learner"].values).dropna()
+
+    @cached_property
+    def unscaled(self) -> dict[Key, str]:
+        """Names of datasets, by key of the unscaled cube."""
+        return {k: h.name for k, h in self.db.headers.items() if h.scaling == "none"}
+
+    def rounded_tails(self, key: Key) -> tuple[float, float]:
+        """Return the mean |tail| of accuracies if they were rounded normals, and the % above 0.5.
+
+        Of cells whose test set has one size: those of additive and random training sets.
+        """
+        header = self.db.headers[key]
+        cells = self.db[key].sel(metric="accuracy", sampling=["additive", "random"])
+        n = cells["n"]
+        fixed = xr.full_like(n, header.rows - header.largest_size)
+        rows = xr.concat([fixed, header.rows - n], "split").assign_coords(
+            split=["fixed", "varying"]
+        )
+        sd = cells["sd"].where(cells["sd"] > 0)
+        quantile = cells["mean"] + ndtri(0.05) * sd
+        tail = np.abs(np.rint(quantile * rows) / rows - quantile) / sd
+        return float(tail.mean()), 100.0 * float((tail > FAR).sum() / tail.count())
 
     def cells(self, metric: str) -> dict[Key, xr.Dataset]:
         """Return what the summaries know of the unscaled cells of a metric."""

@@ -26,11 +26,15 @@ def rates(found: Evidence) -> Figure:
                                 figsize=(2.4 + 1.2 * len(found.headers), 4.2))  # fmt: skip
     for ax, metric in zip(axes, ("accuracy", "auc"), strict=True):
         some = found.frame[found.frame["metric"] == metric]
-        mean = some.groupby(["learner", "dataset"], sort=False)["rate"].mean().to_xarray()
+        mean = some.groupby(["learner", "dataset"], sort=False)["every_rate"].mean().to_xarray()
         mean = mean.sel(learner=found.learners, dataset=list(found.headers))
         names = [found.names[str(id)] for id in mean["dataset"].values]
         rejection_map(mean.assign_coords(dataset=names), ax)
-        ax.set_title(f"non-Gaussian cells (%), {metric_name(metric)}", fontsize="small", loc="left")
+        ax.set_title(
+            f"non-Gaussian cells (%) at every n, {metric_name(metric)}",
+            fontsize="small",
+            loc="left",
+        )
         ax.tick_params(axis="x", rotation=45)
         ax.set(xlabel="", ylabel="")
     return figure

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from findings.evidence import Evidence
 from findings.words import listed, markdown, metric_name, number, signed, with_sd
 from lcdb.tables import Row
+from lcdb.tables.turan2026 import SAME_DATASETS
 
 _COLUMNS = {
     "at every n": 1, "D'Agostino": 1, "lattice-aware": 1, "tested": 1, "W": 3, "skewness": 2,
@@ -92,8 +93,26 @@ def overall(found: Evidence) -> str:
 {int(counts["cells"].sum()):,} cells, the percentages of cells that are rejected at 5 % are, {how},
 and in brackets as printed: {told}.
 
+{_by_tuning(found)}
+
 {markdown("test", ["published", "ours", "at every n"], lines)}
 """
+
+
+def _by_tuning(found: Evidence) -> str:
+    """Return in a sentence that the paper's curves are others in part."""
+    by = found.frame.groupby("tuning")["every_rate"].agg(["mean", "size"])
+    absent = [name for id, name in found.known.items() if id not in found.names]
+    said = f"The paper's means have {listed(absent)} in them too" if absent else ""
+    if {"default", "tuned"} <= set(by.index):
+        share = 100 * by["size"]["tuned"] / by["size"].sum()
+        said += (
+            f"{', and half' if said else 'Half'} of its curves are tuned; here it is "
+            f"{number(share, 0)} %: of tuned curves Shapiro-Wilk rejects "
+            f"{number(by['mean']['tuned'])} % at every n, of default ones "
+            f"{number(by['mean']['default'])} %"
+        )
+    return f"{said}." if said else ""
 
 
 def of_auc(found: Evidence) -> str:
@@ -112,21 +131,29 @@ def of_auc(found: Evidence) -> str:
     frame = found.frame
     of = {m: frame[frame["metric"] == m] for m in ("accuracy", "auc")}
     rates = {m: number(some["rate"].mean()) for m, some in of.items()}
-    shape = {m: some[["w", "skewness", "kurtosis"]].mean() for m, some in of.items()}
+    shape = {m: some[["w", "absolute_tail", "far"]].mean() for m, some in of.items()}
     less = of["auc"]["rate"].mean() < of["accuracy"]["rate"].mean()
-    farther = shape["auc"]["w"] < shape["accuracy"]["w"]
+    sides = {
+        shape["auc"]["w"] < shape["accuracy"]["w"],
+        shape["auc"]["absolute_tail"] > shape["accuracy"]["absolute_tail"],
+        shape["auc"]["far"] > shape["accuracy"]["far"],
+    }
+    verdict = "Measures of how far it is from normal disagree"
+    if len(sides) == 1:
+        verdict = (
+            f"Its distributions are {'farther' if sides == {True} else 'less far'} from normal"
+        )
     numbers = (
-        f"W {number(shape['auc']['w'], 3)} ({number(shape['accuracy']['w'], 3)}), skewness "
-        f"{number(shape['auc']['skewness'], 2)} ({number(shape['accuracy']['skewness'], 2)}), "
-        f"excess kurtosis {number(shape['auc']['kurtosis'], 2)} "
-        f"({number(shape['accuracy']['kurtosis'], 2)})"
+        f"W {number(shape['auc']['w'], 3)} ({number(shape['accuracy']['w'], 3)}), mean |tail| "
+        f"{number(shape['auc']['absolute_tail'], 2)} "
+        f"({number(shape['accuracy']['absolute_tail'], 2)}), |tail| above 0.5 in "
+        f"{number(shape['auc']['far'])} % ({number(shape['accuracy']['far'])} %) of the cells"
     )
     return (
         f"AUC is rejected {'less' if less else 'no less'} often than accuracy: {rates['auc']} "
         f"against {rates['accuracy']} % of the cells at the sizes of the plan, as a mean over "
         f"curves. {_sentence('; '.join(said))} "
-        f"Its distributions are {'farther' if farther else 'no farther'} from "
-        f"normal; means over curves, those of accuracy in brackets: {numbers}."
+        f"{verdict}; means over curves, those of accuracy in brackets: {numbers}."
     )
 
 
@@ -154,8 +181,27 @@ def tails(found: Evidence) -> str:
             f"{number(size[least], 2)} sd for {least}, the nearest. More than half an sd off are "
             f"{number(far[worst])} % of the cells of {found.named(worst)} and "
             f"{number(far[best])} % of those of {found.named(best)}."
+            + (_rounded_tails(found) if metric == "accuracy" else "")
         )
     return "\n\n".join(said)
+
+
+def _rounded_tails(found: Evidence) -> str:
+    """Return in a sentence how far off quantiles of accuracy would be by rounding alone."""
+    alone = {name: found.rounded_tails(key) for key, name in found.unscaled.items()}
+    most = max(alone, key=lambda name: alone[name][0])
+    others = [values for name, values in alone.items() if name != most]
+    text = (
+        f" Were scores normal and rounded to the rows of their test sets, it would be "
+        f"{number(alone[most][0], 2)} sd on average and more than half an sd in "
+        f"{number(alone[most][1])} % of the cells of {most}"
+    )
+    if others:
+        text += (
+            f", and on no other dataset more than {number(max(a for a, _ in others), 2)} sd and "
+            f"{number(max(b for _, b in others))} %"
+        )
+    return f"{text} (of the cells that ship, without bootstrap)."
 
 
 def _beside(found: Evidence, table: str, metric: str, column: str) -> dict[str, float]:
@@ -175,15 +221,19 @@ def rounding(found: Evidence) -> str:
     most, least = (pick(drops, key=drops.__getitem__) for pick in (max, min))
     tested = {r.row: float(r.beside["tested"]) for r in rows if r.beside["tested"] is not None}
     blind = min(tested, key=tested.__getitem__)
+    steps = {r.row: float(r.beside["D'Agostino"] or 0.0) for r in rows}
     return (
         "An accuracy is a count over the test rows, and Shapiro-Wilk takes its steps for a "
         "departure. Asked whether counts are those of a *rounded* normal, the rate of "
         f"{found.names[most]} falls from {number(left[most][0])} to {number(left[most][1])} %, the "
         f"most of all, and that of {found.names[least]} from {number(left[least][0])} to "
         f"{number(left[least][1])} %, the least; on {found.names[blind]} the test can tell "
-        f"anything on {number(tested[blind])} % of the cells. What is left is "
-        f"{number(min(b for _, b in left.values()))} % or more everywhere, where 5 % would be left "
-        "of normal distributions: scores are skewed, and not only stepped."
+        f"anything on {number(tested[blind])} % of the cells. Not all of the drop is rounding: a "
+        "grouped test has less power as well. D'Agostino's test, which steps hardly move, rejects "
+        f"{number(steps[most])} % on {found.names[most]}. By dataset it rejects "
+        f"{number(min(steps.values()))} % or more, and the test for rounded normals "
+        f"{number(min(b for _, b in left.values()))} % or more, where 5 % would be rejected of "
+        "normal distributions: by either, scores are not normal ones that were rounded."
     )
 
 
@@ -199,9 +249,15 @@ def groups(found: Evidence) -> str:
             a, b = (comparable(row) for row in rows)
             p, q = (float(row.published) for row in rows)  # type: ignore[arg-type]
             who = "Of LREG, the" if name == "table_4" else "The"
+            also = ""
+            same = [row.beside.get(SAME_DATASETS) for row in rows]
+            if None not in same:
+                p, q = (float(value) for value in same)  # type: ignore[arg-type]
+                also = f", over the same datasets {number(p)} and {number(q)}"
             said.append(
                 f"{who} mean rate of {metric_name(metric)} is {number(a)} % on {kinds[0]} datasets "
-                f"and {number(b)} % on {kinds[1]} ones, printed {number(p)} and {number(q)}: "
+                f"and {number(b)} % on {kinds[1]} ones, printed {number(rows[0].published)} and "
+                f"{number(rows[1].published)}{also}: "
                 f"{'the same' if (a - b) * (p - q) > 0 else 'the other'} way round."
             )
     return " ".join(said)
@@ -223,7 +279,9 @@ def shapes(found: Evidence) -> str:
         for m in skewed
     )
     return f"""At the last size of each curve the median skewness and excess kurtosis are {said}.
-Printed skewness of the losses has the sign of a score; it has that of the loss here, as ours.
+They are of the curves that have a shape there: at the largest n a fixed pool is the only training
+set, and most curves are constant. Printed skewness of the losses has the sign of a score; it has
+that of the loss here, as ours.
 
 {markdown("median over curves", ["published", "ours", "curves"], lines)}
 """

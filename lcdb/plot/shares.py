@@ -181,7 +181,8 @@ def non_gaussian_panels(
         f"{metric_label(name)} {_WORDS[style]}" for name, style in zip(named, _STYLES, strict=False)
     )
     what = " · ".join([*_common(named), *([lines] if len(named) > 1 else [])])
-    note = "hatched: constant cells, counted as Gaussian; thin line: 5 %"
+    of_first = f" of {metric_label(next(iter(named)))}" if len(named) > 1 else ""
+    note = f"hatched: constant cells{of_first}, counted as Gaussian; thin line: 5 %"
     figure.suptitle(f"{what}\n{note}", fontsize="small", x=0.01, ha="left")
     return panels[: len(learners)]
 

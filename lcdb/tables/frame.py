@@ -216,27 +216,44 @@ def curve_statistics(tests: dict[str, np.ndarray], sizes: np.ndarray) -> dict[st
         "cells": int(enough.sum()),
         "missing": int((~enough).sum()),
         "constant": int(constant.sum()),
-        **{f"every_{name}": at_every_n(g, sizes) for name, g in by_test.items()},
-        "every_constant": at_every_n(np.where(enough, constant, np.nan), sizes),
+        **{f"every_{name}": at_every_n(g, sizes, constant) for name, g in by_test.items()},
+        "every_constant": at_every_n(np.where(enough, constant, np.nan), sizes, constant),
     }
 
 
-def at_every_n(g: np.ndarray, sizes: np.ndarray) -> float:
+def at_every_n(g: np.ndarray, sizes: np.ndarray, constant: np.ndarray | None = None) -> float:
     """Return the percentage of cells with g = 1 as if there were one at every n of their range.
 
     Between sizes g is drawn as a line, so that a size counts for those around it. A plan with many
     small sizes and few large ones would say more of the small ones than the paper does.
 
+    Parameters
+    ----------
+    g
+        Of each cell, NaN where there is nothing to say.
+    sizes
+        Their n, ascending.
+    constant
+        Cells without spread. Where only the last is such a cell, it stands for itself alone: at
+        the largest n a fixed pool is the only training set there is, and one row fewer is enough
+        for scores to vary.
+
     Examples
     --------
-    >>> at_every_n(np.array([1.0, 1.0, 0.0]), np.array([1, 2, 4]))
-    62.5
+    >>> g, sizes = np.array([1.0, 1.0, 0.0]), np.array([1, 2, 4])
+    >>> at_every_n(g, sizes), at_every_n(g, sizes, constant=np.array([False, False, True]))
+    (62.5, 75.0)
     """
     kept = np.isfinite(g)
     if not kept.any():
         return float("nan")
-    every = np.arange(sizes[kept][0], sizes[kept][-1] + 1)
-    return 100.0 * float(np.interp(every, sizes[kept], g[kept].astype(float)).mean())
+    n, values = sizes[kept], g[kept].astype(float)
+    every = np.arange(n[0], n[-1] + 1)
+    alone = constant is not None and len(n) > 1 and np.array_equal(constant[kept][-2:], [0, 1])
+    around = slice(None, -1) if alone else slice(None)
+    found = np.interp(every, n[around], values[around])
+    found[-1] = values[-1]
+    return 100.0 * float(found.mean())
 
 
 def percent(g: np.ndarray) -> float:

@@ -30,17 +30,20 @@ _BESIDE = {
     "mean |tail|": "absolute_tail",
     "|tail| > 0.5 (%)": "far",
 }
+_SIGNED = ("skewness", "tail")
 #: What the columns beside a rate are, for a reader.
 LEGEND = (
-    "Beside a rate: what it would be under the views asked for; what it is with each size standing "
-    "for those around it, as if there were cells at every n, as the paper has (at every n); what "
+    "Beside a rate: what it would be under the views asked for; what it is with each size standing"
+    " for those around it, as if there were cells at every n, as the paper has (at every n); what "
     "D'Agostino and Pearson's test rejects; for accuracy, what a test for a normal rounded to "
-    "multiples of 1/n_test rejects (lattice-aware), and the percentage of cells on which that can "
-    "tell anything (tested). Then what does not grow with the number of repetitions as rates do, "
-    "as means over curves of a curve's median over cells: W, skewness, excess kurtosis, and by how "
-    "many standard deviations the 5 % quantile lies above that of a normal with the same mean and "
-    "standard deviation (tail). Tails of both signs cancel there, so beside it the mean of |tail| "
-    "over cells, and the percentage of cells where it exceeds 0.5."
+    "multiples of 1/n_test rejects (lattice-aware: a grouped chi-squared test, and where test sets"
+    " vary in size Shapiro-Wilk against a simulated null, which finds more), and the percentage of"
+    " cells on which that can tell anything (tested). Then what does not grow with the number of "
+    "repetitions as rates do, as means over curves of a curve's median over cells: W, skewness, "
+    "excess kurtosis, and by how many standard deviations the 5 % quantile lies above that of a "
+    "normal with the same mean and standard deviation (tail; of a loss that is the good end). "
+    "Tails of both signs cancel there, so beside it the mean of |tail| over cells, and the "
+    "percentage of cells where it exceeds 0.5."
 )
 
 
@@ -52,6 +55,7 @@ def rate_row(
     viewed: Mapping[str, pd.DataFrame],
     prefix: str = "",
     by_dataset: bool = False,
+    signed: bool = True,
 ) -> Row:
     """Return the row of a mean rate over curves, of which a frame has one row each.
 
@@ -67,6 +71,8 @@ def rate_row(
         Of those columns: ``"from_10_"`` for n >= 10 alone.
     by_dataset
         Take the mean over datasets of means over curves.
+    signed
+        Whether skewness and tail mean something with their sign.
 
     Examples
     --------
@@ -90,7 +96,11 @@ def rate_row(
         return None if np.isnan(number) else number
 
     beside = {view: mean(frame, "rate") for view, frame in viewed.items()}
-    beside |= {title: mean(ours, column) for title, column in _BESIDE.items()}
+    beside |= {
+        title: mean(ours, column)
+        for title, column in _BESIDE.items()
+        if signed or column not in _SIGNED
+    }
     sd = float(ours[prefix + "rate"].std(ddof=1)) if len(printed) > 1 and len(ours) > 1 else None
     return Row(
         name,

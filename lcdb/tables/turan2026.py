@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from lcdb.errors import LabelError, did_you_mean
-from lcdb.schema import METRICS
+from lcdb.schema import METRICS, UNIT_DIMS
 from lcdb.tables.contents import dataset_table, missing_table
 from lcdb.tables.frame import curve_frame
 from lcdb.tables.implied import IMPLIED
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
 
     from lcdb.database import Database
 
-__all__ = ["BALANCED", "BINARY", "NAMES", "published", "tables"]
+__all__ = ["BALANCED", "BINARY", "NAMES", "SAME_DATASETS", "published", "tables"]
 
 BALANCED = ("53", "61", "44037", "46597")
 BINARY = ("37", "53", "1063", "44037", "46733", "46847")
 _SOME_LEARNERS = ("DT", "LDC", "LREG", "RFOR")
+#: What stands beside a mean over datasets: the printed one over those that the database has.
+SAME_DATASETS = "printed, same datasets"
 
 
 def published() -> dict[str, Any]:
@@ -79,6 +82,15 @@ class _Maker:
         viewed = {view: chosen(frame) for view, frame in self.viewed.items()}
         return rate_row(name, metric, pair, ours, viewed, prefix, by_dataset)
 
+    def printed_mean(self, metric: str, datasets: set[str]) -> float | None:
+        """Return the mean printed rate of those of some datasets that the database has."""
+        rates = self.printed["table_1"].get(metric) or {
+            id: pairs[metric] for id, pairs in self.printed["table_D13"]["dataset"].items()
+        }
+        there = set(self.frame["dataset"]) & datasets
+        some = [rate for id, (rate, _) in rates.items() if id in there]
+        return sum(some) / len(some) if some else None
+
 
 _RIDGE = "LREG has a ridge of 1e-4 here, which makes its optimum unique; the paper has none."
 
@@ -91,6 +103,23 @@ def _having(**labels: Any) -> Callable[[pd.DataFrame], pd.Series]:
         for name, value in labels.items():
             kept &= frame[name].isin([value] if isinstance(value, str) else list(value))
         return kept
+
+    return pick
+
+
+def _like_with_like(dim: str, label: str, **labels: Any) -> Callable[[pd.DataFrame], pd.Series]:
+    """Return a picker of curves with a label of a dimension that are there for its others as well.
+
+    A plan may have tuned curves of one sampling alone: beside the default curves of all samplings
+    they would compare samplings, not tunings.
+    """
+    others = [name for name in ("dataset", "metric", *UNIT_DIMS) if name != dim]
+
+    def pick(frame: pd.DataFrame) -> pd.Series:
+        kept = _having(**labels)(frame)
+        some = frame[kept]
+        kept[kept] = some.groupby(others)[dim].transform("nunique") == some[dim].nunique()
+        return kept & (frame[dim] == label)
 
     return pick
 
@@ -136,7 +165,11 @@ def _groups(
         if of_lreg:
             labels["learner"] = "LREG"
         pick = _having(**labels)
-        rows.append(make.mean_row(kind, metric, printed[kind], pick, by_dataset=not of_lreg))
+        row = make.mean_row(kind, metric, printed[kind], pick, by_dataset=not of_lreg)
+        if not of_lreg:
+            same = {SAME_DATASETS: make.printed_mean(metric, members[kind])}
+            row = replace(row, beside=same | row.beside)
+        rows.append(row)
     return rows
 
 
@@ -168,11 +201,12 @@ def _table_5(make: _Maker) -> Table:
     rows = []
     for tuning in ("default", "tuned"):
         for learner in _SOME_LEARNERS:
-            pick = _having(learner=learner, tuning=tuning, split="fixed")
+            pick = _like_with_like("tuning", tuning, learner=learner, split="fixed")
             name, pair = f"{learner} {tuning}", printed[tuning][learner]
             rows.append(make.mean_row(name, "accuracy", pair, pick, prefix="from_10_"))
     title = "Table 5. Non-Gaussian cells (%), default against tuned: fixed, n from 10"
-    return Table("table_5", title, tuple(rows), legend=LEGEND)
+    note = "Of default curves those whose dataset and sampling have tuned ones too."
+    return Table("table_5", title, tuple(rows), note=note, legend=LEGEND)
 
 
 def _table_6(make: _Maker) -> Table:
@@ -194,7 +228,8 @@ def _table_6(make: _Maker) -> Table:
                 name = f"{tuning}, {split}{_EVERY if every else ''}"
                 printed = None if every else make.printed["table_6"][row][metric]
                 viewed = {str(view): frame for view, frame in kept.items() if view}
-                rows.append(rate_row(name, metric, [printed], kept[None], viewed))
+                # Which learner comes first decides the sign of a difference, and no more.
+                rows.append(rate_row(name, metric, [printed], kept[None], viewed, signed=False))
     note = (
         "Differences between two learners in the same repetition: the mean over (dataset, "
         "sampling, pair of learners). Without datasets 1063, 44037 and 46597, as in the paper, "
@@ -260,9 +295,11 @@ def _table_b10(make: _Maker) -> Table:
             if name == "skewness" and METRICS[metric].direction == "minimize":
                 # A loss is skewed the other way than a score is: both as the loss has it.
                 row, printed = f"{row} (printed: {printed})", -printed
-            rows.append(Row(row, metric, printed, ours, len(shape), beside=beside))
+            count = int(shape[column].notna().sum())
+            rows.append(Row(row, metric, printed, ours, count, beside=beside))
     note = (
-        "The median over curves; cells are those at the last n of each. The paper prints the "
+        "The median over curves that have a shape at their last n (where a fixed pool is the only "
+        "training set, most are constant); cells are those at that n. The paper prints the "
         "skewness of the losses with the sign of a score; it has that of the loss here, as ours."
     )
     return Table("table_B10", "Table B.10. Median shape at the last n", tuple(rows), note=note)
@@ -273,11 +310,14 @@ def _table_c11(make: _Maker) -> Table:
     rows = []
     for learner in _SOME_LEARNERS:
         for sampling, pair in printed[learner].items():
-            pick = _having(learner=learner, sampling=sampling, split="varying")
+            pick = _like_with_like("sampling", sampling, learner=learner, split="varying")
             rows.append(make.mean_row(f"{learner} {sampling}", "accuracy", pair, pick))
-    return Table(
-        "table_C11", "Table C.11. Non-Gaussian cells (%) by sampling: varying", tuple(rows)
+    title = "Table C.11. Non-Gaussian cells (%) by sampling: varying"
+    note = (
+        "Of each tuning the curves that all samplings have. Under bootstrap varying test sets are "
+        "of varying size: scores have no common step, of which Shapiro-Wilk makes a departure."
     )
+    return Table("table_C11", title, tuple(rows), note=note)
 
 
 def _table_d12(make: _Maker) -> Table:
@@ -322,7 +362,7 @@ def _text(make: _Maker) -> Table:
         ours = number(frame[column].mean())
         rows.append(Row(title, "all", printed[name], ours, **sums(frame), beside=beside))
     counts = sums(frame)
-    share = 100.0 * counts["constant"] / counts["cells"] if counts.get("cells") else None
+    share = number((100.0 * frame["constant"] / frame["cells"]).mean())
     beside = {"at every n": number(frame["every_constant"].mean())}
     rows.append(
         Row("constant cells", "all", printed["constant_cells"], share, **counts, beside=beside)

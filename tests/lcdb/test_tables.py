@@ -7,6 +7,7 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
@@ -15,10 +16,20 @@ from lcdb import analysis, stats
 from lcdb.cli import main
 from lcdb.errors import LabelError
 from lcdb.shipped import experiments as shipped_experiments
-from lcdb.tables import FORMATS, NAMES, Row, Table, curve_frame, published, render, tables
+from lcdb.tables import (
+    FORMATS,
+    NAMES,
+    Row,
+    Table,
+    curve_frame,
+    published,
+    render,
+    tables,
+    turan2026,
+)
 from lcdb.tables.frame import at_every_n
 from lcdb.tables.rates import rate_row
-from lcdb.tables.turan2026 import BALANCED
+from lcdb.tables.turan2026 import BALANCED, SAME_DATASETS
 from lcdb.tables.views import duplicate_seeds
 from tests.support.plausible import write_database
 
@@ -73,6 +84,55 @@ def test_of_a_plan_with_steps_each_size_stands_for_those_around_it(db):
     inner = [0.5, 0.0, *(k / 10 for k in range(1, 10))]
     assert at_every_n(g, sizes) == pytest.approx(100 * (1 + sum(inner) + 1) / 13)
     assert np.isnan(at_every_n(np.full(4, np.nan), sizes))
+
+
+def test_a_last_cell_that_alone_is_constant_says_nothing_of_the_sizes_before_it():
+    """At the largest n a fixed pool is one training set: constant there, and not one n before."""
+    sizes, g = np.array([1, 2, 10]), np.array([1.0, 1.0, 0.0])
+    spread = np.zeros(3, bool)
+    constant = spread | (sizes == 10)
+    assert at_every_n(g, sizes, constant) == pytest.approx(90)
+    assert at_every_n(constant.astype(float), sizes, constant) == pytest.approx(10)
+    assert at_every_n(g, sizes, spread) == at_every_n(g, sizes)
+    # Where the cell before is constant as well, those between are taken to be so.
+    assert at_every_n(g, sizes, sizes >= 2) == at_every_n(g, sizes)
+    assert at_every_n(g[2:], sizes[2:], constant[2:]) == 0
+
+
+def test_tunings_and_samplings_are_compared_like_with_like(db):
+    """Default curves of samplings that have no tuned ones do not stand beside tuned ones."""
+    frame = curve_frame(db)
+    frame = frame[(frame["learner"] == "LDC") & (frame["metric"] == "accuracy")]
+    default = frame[frame["tuning"] == "default"]
+    tuned = default[default["sampling"] == "additive"].assign(tuning="tuned")
+    both = pd.concat([default, tuned], ignore_index=True)
+    pick = turan2026._like_with_like("tuning", "default", learner="LDC")
+    assert set(both[pick(both)]["sampling"]) == {"additive"} and len(both[pick(both)]) == len(tuned)
+    pick = turan2026._like_with_like("sampling", "additive", learner="LDC")
+    assert set(both[pick(both)]["tuning"]) == {"default"}
+    assert turan2026._like_with_like("tuning", "default", learner="LDC")(default).all()
+
+
+def test_signs_of_differences_between_learners_are_not_told(db):
+    for row in tables(db, ["6"])[0].rows:
+        assert not {"skewness", "tail"} & row.beside.keys() and "mean |tail|" in row.beside
+
+
+def test_groups_of_datasets_have_the_printed_mean_of_the_same_datasets(db):
+    printed = published()["table_1"]["accuracy"]
+    there = {str(header.id) for header in db.headers.values()}
+    for row in tables(db, ["3"])[0].rows:
+        some = there & (set(BALANCED) if row.row == "balanced" else set(printed) - set(BALANCED))
+        if row.metric == "accuracy" and some:
+            expected = np.mean([printed[id][0] for id in some])
+            assert row.beside[SAME_DATASETS] == pytest.approx(expected)
+
+
+def test_shapes_are_of_the_curves_that_have_one(db):
+    frame = curve_frame(db)
+    for row in tables(db, ["B10"])[0].rows:
+        column = "last_skewness" if row.row.startswith("skewness") else "last_kurtosis"
+        assert row.cells == frame.loc[frame["metric"] == row.metric, column].notna().sum()
 
 
 def test_a_summary_without_a_column_leaves_it_empty(db):

@@ -91,6 +91,24 @@ class Summaries:
                 total += file["top_k_change"][tuple(place)]
         return total[0] / total[1]
 
+    def rounded_tails(self, id: str) -> tuple[float, float]:
+        """Return how far 5 % quantiles of accuracy would be off if only rounding made them so."""
+        file, off = self.files[id], []
+        rows, sizes = int(file.attrs["n_rows"][0]), file["n"][...]
+        for i, sampling in enumerate(names(file, "sampling")):
+            for j, split in enumerate(names(file, "split")):
+                if sampling == "bootstrap":
+                    continue
+                mean, sd = (file[name][names(file, "metric").index("accuracy"), :, i, j]
+                            for name in ("mean", "sd"))  # fmt: skip
+                for n, m, s in zip(np.broadcast_to(sizes, mean.shape).flat, mean.flat,
+                                   sd.astype(float).flat, strict=True):  # fmt: skip
+                    if s > 0:
+                        count = rows - (n if split == "varying" else rows * 7 // 10)
+                        quantile = m - 1.6448536269514722 * s
+                        off.append(abs(round(quantile * count) / count - quantile) / s)
+        return float(np.mean(off)), 100 * float(np.mean(np.array(off) > 0.5))
+
     def last(self, id: str, metric: str, tuning: str, sampling: str, split: str) -> pd.DataFrame:
         """Return mean, sd and count by learner at the largest size that was computed."""
         file = self.files[id]
