@@ -217,19 +217,28 @@ def _aggregate(result: xr.Dataset) -> str:
         f"{values[best]:.3g} ({100 * (1 - alpha):g} % interval {low:.3g} to {high:.3g}, for these "
         "datasets)"
     )
-    pairs = np.triu_indices(result.sizes["learner"], k=1)
-    apart = int((result["holm_p"].values[pairs] <= alpha).sum())
-    p = float(result["friedman_p"])
-    if np.isnan(p):
-        text += "; there are too few datasets or learners for a test of ranks"
-    else:
-        verdict = "is" if p <= alpha else "is not"
-        text += (
-            f"; that learners rank alike {verdict} rejected (Friedman, p = {p:.2g}), and "
-            f"{apart} of {len(pairs[0])} pairs differ (Wilcoxon over datasets, Holm)"
-        )
+    text += f"; {_ranks(result, alpha)}"
     left = result.attrs["left_out"]
     return f"{text}. Left out: {', '.join(left)}." if left else f"{text}."
+
+
+def _ranks(result: xr.Dataset, alpha: float) -> str:
+    """Return what tests of ranks over datasets say."""
+    count, p = result.attrs["datasets"], float(result["friedman_p"])
+    if np.isnan(p):
+        return "there are too few datasets or learners for a test of ranks"
+    holm_p = result["holm_p"].values[np.triu_indices(result.sizes["learner"], k=1)]
+    apart = int((holm_p <= alpha).sum())
+    is_rejected = p <= alpha
+    verdict = "is" if is_rejected else "is not"
+    alike = f"that learners rank alike {verdict} rejected (Friedman, p = {p:.2g})"
+    # No p-value of signed ranks is smaller than 2 ** (1 - count), unless differences are tied.
+    if not apart and 2.0 ** (1 - count) * len(holm_p) > alpha:
+        few = f"{count} datasets are too few for a test of ranks to tell any two learners apart"
+        return f"{alike}, but {few}" if is_rejected else few
+    return (
+        f"{alike}, and {apart} of {len(holm_p)} pairs are told apart (Wilcoxon over datasets, Holm)"
+    )
 
 
 def _early(result: xr.Dataset) -> str:

@@ -175,8 +175,17 @@ def test_a_sentence_and_a_figure_of_all_learners(chosen):
     values = found["interquartile_mean"].values
     best = str(found["learner"].values[values.argmax()])
     assert text.startswith(f"Over 2 datasets {best} has the best interquartile mean accuracy")
-    assert "ranked alike" not in text and "0 of 3 pairs differ" in text
-    assert ("is rejected" in text) == bool(found["friedman_p"] <= 0.05)
+    too_few = "2 datasets are too few for a test of ranks to tell any two learners apart"
+    assert too_few in text and "rejected" not in text and "pairs" not in text
+    rejected = analysis.in_words(found.assign(friedman_p=0.03))
+    alike = "that learners rank alike is rejected (Friedman, p = 0.03)"
+    assert f"; {alike}, but {too_few}" in rejected
+    seven = found.assign(friedman_p=0.3).assign_attrs(datasets=7)  # 2 ** -6 * 3 < 0.05
+    none = "is not rejected (Friedman, p = 0.3), and 0 of 3 pairs are told apart (Wilcoxon"
+    assert none in analysis.in_words(seven)
+    assert too_few.replace("2", "6", 1) in analysis.in_words(seven.assign_attrs(datasets=6))
+    pair = seven.assign(holm_p=xr.zeros_like(found["holm_p"])).assign_attrs(datasets=5)
+    assert "and 3 of 3 pairs are told apart" in analysis.in_words(pair)  # of tied differences
     two = analysis.aggregate(
         {k: v["brier"].isel(learner=[0, 1]) for k, v in chosen.items()}
         | {"part": chosen[61]["brier"].isel(learner=[0])},
