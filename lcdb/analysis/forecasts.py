@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy.special import stdtrit
+from scipy.stats import rankdata
 
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims
 from lcdb.analysis.fits import chosen_models, one_curve
@@ -21,6 +23,7 @@ from lcdb.curves.forecasting import (
     forecast_curves,
 )
 from lcdb.errors import LabelError
+from lcdb.stats import harrell_davis
 
 __all__ = ["forecast", "forecast_benchmark", "forecast_calibration", "rows_needed"]
 
@@ -62,20 +65,41 @@ def _seen(curve: xr.DataArray, over: str | float, last: int | None) -> dict[str,
     if len(n) < FEWEST_SIZES:
         msg = f"the curve has {len(n)} sizes with values; a forecast needs {FEWEST_SIZES} or more"
         raise LabelError(msg)
-    known = {"n": n, "mean": np.asarray(middle.values, float)[kept], "sd": None, "count": 1}
+    known = {"n": n, "mean": np.asarray(middle.values, float)[kept], "sd": None}
+    known |= {"error": np.zeros(len(n)), "count": np.ones(len(n))}
     if REPETITION in curve.dims:
         x = np.asarray(curve.sortby("n").transpose("n", REPETITION).values, float)[kept]
-        known |= {"x": x, "sd": np.nanstd(x, axis=-1, ddof=1), "count": x.shape[-1]}
+        sd, count = np.nanstd(x, axis=-1, ddof=1), np.isfinite(x).sum(axis=-1)
+        error = sd / np.sqrt(count) if over == "mean" else _error_of_quantile(x, float(over))
+        known |= {"x": x, "sd": sd, "count": count, "error": np.where(count > 1, error, 0.0)}
     return known
+
+
+def _error_of_quantile(x: np.ndarray, q: float) -> np.ndarray:
+    """Return standard errors of a quantile of samples (..., repetition), after Maritz and Jarrett.
+
+    It is the sd of order statistics, weighed as Harrell and Davis weigh them for the quantile.
+
+    Examples
+    --------
+    >>> x = np.arange(1000) / 1000
+    >>> round(float(_error_of_quantile(x, 0.5)), 4)  # sqrt(0.25 / 1000) in theory
+    0.0158
+    """
+    size = x.shape[-1]
+    inside = [float(np.clip(q, 1 / (size + 1), size / (size + 1)))]
+    above = x - x.min(axis=-1, keepdims=True)  # squares of them have the same order
+    mean, square = harrell_davis(above, inside), harrell_davis(above**2, inside)
+    return np.sqrt(np.maximum(square - mean**2, 0.0))[..., 0]
 
 
 def _predict(
     known: dict[str, Any], targets: np.ndarray, models: tuple[str, ...], bounds: tuple[float, float]
 ) -> Forecast:
     sd = 0.0 if known["sd"] is None else float(known["sd"][-1])
-    error = sd / np.sqrt(known["count"])
+    error = known["error"][-1:]
     return forecast_curves(
-        known["n"], known["mean"][None], np.array([error]), np.array([sd]), targets, bounds, models
+        known["n"], known["mean"][None], error, np.array([sd]), targets, bounds, models
     )
 
 
@@ -110,9 +134,9 @@ def forecast(
     """Predict a curve beyond its last size, with intervals whose coverage was measured.
 
     Candidates are fitted to the sizes that are there and weighed by how well they would have
-    predicted the last of them from those before. The widths of intervals were calibrated on curves
-    of nine datasets whose later sizes are known, up to four times the last size seen; beyond that
-    ``calibrated`` is False.
+    predicted the last of them from those before. The widths of intervals were calibrated on means
+    over training sets, of curves of nine datasets whose later sizes are known, up to four times the
+    last size seen; beyond that, and for quantiles or models of one's own, ``calibrated`` is False.
 
     Parameters
     ----------
@@ -183,7 +207,7 @@ def forecast(
             lines["single_low"][place] = center - np.hypot(half, below)
             lines["single_high"][place] = center + np.hypot(half, above)
         weight[place] = result.weights[:, 0]
-        calibrated[place] = (targets <= HONEST * end) & is_best
+        calibrated[place] = (targets <= HONEST * end) & is_best & (over == "mean")
     dims = (*others, "n")
     content: dict[str, Any] = {
         name: (dims, np.clip(values, *bounds)) for name, values in lines.items()
@@ -220,7 +244,8 @@ def rows_needed(
     target
         The score to reach.
     quantile
-        Of the bad end: 0.05 asks for 19 of 20 training sets; the mean by default.
+        Of the bad end: 0.05 asks for 19 of 20 training sets; the mean by default, for which alone
+        intervals are calibrated.
     level
         Of the interval.
     largest
@@ -235,7 +260,9 @@ def rows_needed(
     xarray.Dataset
         ``rows`` with ``rows_low`` and ``rows_high``, infinite where that is beyond what can be
         said, and ``answer``: *seen* (reached and kept within the sizes there are), *forecast*, or
-        *beyond*.
+        *beyond*. Within the sizes there are, ``rows_low`` is one more than the last whose mean
+        plus t standard errors misses the target, and ``rows_high`` the first from which the mean
+        less t standard errors keeps it.
 
     Examples
     --------
@@ -258,24 +285,18 @@ def rows_needed(
     answer = np.full(shape, "beyond", dtype="<U8")
     for place, one in curves:
         known = _seen(one, over, last)
-        end = known["n"][-1]
-        good = sign * known["mean"] >= sign * target
-        lasting = np.flip(np.logical_and.accumulate(np.flip(good)))
-        if lasting.any():
-            for line in rows:
-                line[place] = known["n"][lasting.argmax()]
-            answer[place] = "seen"
-            continue
-        reach = largest if largest is not None else HONEST * end
-        sizes = np.unique(np.ceil(np.geomspace(end + 1, max(reach, end + 2), 200)))
-        ahead = forecast(one, sizes, level=level, over=over, last=last)
-        near, far = ("mean_high", "mean_low") if sign > 0 else ("mean_low", "mean_high")
-        for k, name in enumerate(("mean", near, far)):
-            reached = sign * ahead[name].values >= sign * target
-            if reached.any():
-                rows[k][place] = sizes[reached.argmax()]
-        if np.isfinite(rows[0][place]):
-            answer[place] = "forecast"
+        needed = _rows_within(known, sign, target, level)
+        is_seen = np.isfinite(needed[0])
+        if not np.isfinite(needed).all():
+            end = known["n"][-1]
+            reach = largest if largest is not None else HONEST * end
+            sizes = np.unique(np.ceil(np.geomspace(end + 1, max(reach, end + 2), 200)))
+            ahead = forecast(one, sizes, level=level, over=over, last=last)
+            needed = np.where(np.isfinite(needed), needed, _rows_beyond(ahead, sign, target))
+        for line, number in zip(rows, needed, strict=True):
+            line[place] = number
+        if np.isfinite(needed[0]):
+            answer[place] = "seen" if is_seen else "forecast"
     coords = {k: v for k, v in curve.coords.items() if not {"n", REPETITION} & set(v.dims)}
     text = f"rows until {target:g}"
     return xr.Dataset(
@@ -288,6 +309,26 @@ def rows_needed(
         coords,
         {"level": level, "target": target, "direction": way},
     )
+
+
+def _rows_within(known: dict[str, Any], sign: float, target: float, level: float) -> np.ndarray:
+    """Return rows, rows_low and rows_high among the sizes there are; infinite if beyond them."""
+    n, mean = known["n"], sign * known["mean"]
+    half = stdtrit(np.maximum(known["count"] - 1, 1), (1 + level) / 2) * known["error"]
+    lines = mean, mean - half
+    kept = [np.flip(np.logical_and.accumulate(np.flip(x >= sign * target))) for x in lines]
+    rows, high = (n[each.argmax()] if each.any() else np.inf for each in kept)
+    missed = np.flatnonzero(mean + half < sign * target)
+    if not missed.size:
+        return np.array([rows, 1.0, high])
+    return np.array([rows, n[missed[-1]] + 1 if missed[-1] < len(n) - 1 else np.inf, high])
+
+
+def _rows_beyond(ahead: xr.Dataset, sign: float, target: float) -> np.ndarray:
+    """Return rows, rows_low and rows_high of a forecast; infinite where it does not reach them."""
+    near, far = ("mean_high", "mean_low") if sign > 0 else ("mean_low", "mean_high")
+    reached = [sign * ahead[name].values >= sign * target for name in ("mean", near, far)]
+    return np.array([ahead["n"].values[x.argmax()] if x.any() else np.inf for x in reached])
 
 
 def _all_cases(curves: Mapping[Any, Any]) -> tuple[list[str], Cases]:
@@ -336,8 +377,8 @@ def forecast_benchmark(curves: Mapping[Any, Any], level: float = 0.9) -> xr.Data
     -------
     xarray.Dataset
         By ``forecaster``, ``cut`` and ``ratio``: median absolute ``error``, mean ``rank`` (1 is
-        best), ``coverage``, and Winkler's ``score`` of the intervals; and by ``dataset``
-        ``coverage_of`` and ``score_of``.
+        best, equals share theirs), ``coverage``, and Winkler's ``score`` of the intervals; and by
+        ``dataset`` ``coverage_of`` and ``score_of``.
 
     Examples
     --------
@@ -351,7 +392,7 @@ def forecast_benchmark(curves: Mapping[Any, Any], level: float = 0.9) -> xr.Data
     names, cases = _all_cases(curves)
     judged = judge(cases, level)
     size = np.abs(cases.error)
-    order = size.argsort(axis=1).argsort(axis=1) + 1.0
+    order = rankdata(size, axis=1)
     cuts, ratios = np.unique(cases.cut), np.unique(cases.ratio)
     fields = {"error": size, "rank": order, "coverage": judged.covered, "score": judged.winkler}
     content: dict[str, Any] = {}

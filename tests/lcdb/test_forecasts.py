@@ -11,6 +11,7 @@ import xarray as xr
 
 import lcdb
 from lcdb.analysis import forecast, forecast_benchmark, forecast_calibration, rows_needed
+from lcdb.analysis.forecasts import _error_of_quantile, _seen
 from lcdb.curves.benchmarking import METHODS
 from lcdb.curves.calibration import HONEST, LEVELS, SIZES, measure, shipped
 from lcdb.curves.forecasting import CANDIDATES, spacing
@@ -128,6 +129,72 @@ def test_rows_needed_inverts_the_forecast(curve):
     assert never.answer == "beyond" and np.isinf(never.rows)
     near = rows_needed(curve, later, last=100, largest=150)
     assert near.answer == "beyond"
+
+
+def line(values, spread, sizes=(4, 8, 16, 32, 64, 128), repetitions=10):
+    """Return a curve of these means, whose sd over repetitions is the same at all sizes."""
+    scores = np.linspace(-1, 1, repetitions)
+    x = np.array(values)[:, None] + spread * scores / scores.std(ddof=1)
+    attrs = {"direction": "maximize", "valid_range": [0.0, 1.0]}
+    return xr.DataArray(x, {"n": list(sizes)}, ("n", "repetition"), "accuracy", attrs)
+
+
+def ends(needed):
+    return [needed[name].item() for name in ("rows_low", "rows", "rows_high")]
+
+
+def test_rows_that_were_seen_have_an_interval():
+    means = [0.5, 0.6, 0.7, 0.8, 0.82, 0.9]
+    # t of 90 % with 9 degrees of freedom is 1.833: so far do the ends of a mean lie apart.
+    of_sd = np.sqrt(10) / 1.833
+    alone = line(means, 0.0).isel(repetition=0, drop=True)
+    for exact in (line(means, 1e-9), alone):
+        assert ends(rows_needed(exact, 0.75)) == [17, 32, 32]
+        assert ends(rows_needed(exact, 0.4)) == [1, 4, 4]
+    near = line(means, 0.06 * of_sd)
+    assert ends(rows_needed(near, 0.75)) == [9, 32, 64]
+    assert ends(rows_needed(near, 0.77)) == [17, 32, 128]
+    assert ends(rows_needed(near, 0.75, level=0.1)) == [17, 32, 32]
+    flipped = (1 - near).assign_attrs(direction="minimize", valid_range=[0.0, 1.0])
+    assert ends(rows_needed(flipped, 0.23)) == [17, 32, 128]
+    dip = line([0.5, 0.8, 0.6, 0.8, 0.82, 0.9], 1e-9)
+    assert ends(rows_needed(dip, 0.75)) == [17, 32, 32]
+
+
+def test_ends_that_no_size_gives_are_those_of_the_forecast(curve):
+    mean = curve.mean("repetition")
+    target = float(mean.sel(n=46)) - 1e-6  # reached at the last size, but not for sure
+    needed = rows_needed(curve.sel(n=slice(None, 46)), target)
+    assert needed.answer == "seen" and needed.rows <= 46 < needed.rows_high
+    assert needed.rows_low <= needed.rows
+    low = rows_needed(curve.sel(n=slice(None, 46)), target + 2e-6)
+    assert low.answer != "seen" and low.rows > 46 and low.rows_low == needed.rows_low
+
+
+def test_quantiles_have_an_error_of_their_own_and_are_not_calibrated(curve):
+    means = forecast(curve, [200, 800], last=100)
+    low = forecast(curve, [200, 800], last=100, over=0.05)
+    assert means.calibrated.values.tolist() == [True, False]
+    assert not low.calibrated.any()
+    rng = np.random.default_rng(8)
+    drawn = rng.normal(size=(4000, 60))
+    for q in (0.05, 0.5, 0.9):
+        spread = np.quantile(drawn, q, axis=-1).std()
+        assert _error_of_quantile(drawn, q).mean() == pytest.approx(spread, rel=0.25)
+    assert np.isfinite(_error_of_quantile(drawn[:2], 0.0)).all()
+    # Of these, few are far below all others: the lowest twentieth is less sure than the mean.
+    x = np.where(np.arange(50) < 3, 0.3, 0.8) + 1e-3 * rng.normal(size=(len(N), 50))
+    skewed = xr.DataArray(x, {"n": N}, ("n", "repetition"), "accuracy", {})
+    known = _seen(skewed, 0.05, None)
+    assert (known["error"] > 2 * _seen(skewed, "mean", None)["error"]).all()
+
+
+def test_equal_errors_share_a_rank():
+    flat = xr.zeros_like(made(np.random.default_rng(9), count=2))
+    judged = forecast_benchmark({"a": flat, "b": flat})
+    there = judged["rank"].notnull()
+    assert there.any() and (judged.error.where(there, 0.0) == 0).all()
+    assert (judged["rank"].where(there, (len(METHODS) + 1) / 2) == (len(METHODS) + 1) / 2).all()
 
 
 def test_rows_needed_knows_losses_and_quantiles():
