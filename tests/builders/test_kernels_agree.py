@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
+from lcdb_builders.kernels.trees.histograms import MOST_FEATURES
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.batch import KernelLearner
 from lcdb_builders.reference.agreement import allowed
@@ -134,6 +136,24 @@ def test_every_kernel_is_compared():
 def test_agrees_on_generated_data(comparison, kind):
     count = max(2, round(counts(4, 24) * comparison.share))
     assert compare(comparison, generated(kind), count, counts(1, 6)) > 0
+
+
+@pytest.mark.parametrize("features", [MOST_FEATURES, MOST_FEATURES + 1])
+def test_boosting_agrees_where_features_are_too_many_for_bins(features):
+    """With two bins, a feature most rows of which have its largest value has one bin of several."""
+    rng = np.random.default_rng(features)
+    x = rng.normal(size=30)
+    y = (x > np.quantile(x, 0.3)).astype(np.int64)
+    X = np.zeros((30, features))
+    X[:, 7] = np.minimum(x, np.quantile(x, 0.4))
+    names = tuple(map(str, range(features)))
+    snapshot = Snapshot(id="many", X=X, y=y, feature_names=names, class_names=("a", "b"), name="")
+    comparison = Comparison("ADAB", 0.0, STREAMS, {"stumps": 2})
+    learner, block = block_of(comparison, snapshot, "additive", "fixed", (20,), 1)
+    assert (learner.features(snapshot) is None) == (features > MOST_FEATURES)
+    found = learner.block(snapshot, block, ("fixed",))
+    assert compare_cells(comparison, snapshot, learner, block, found) == 1
+    assert found["fixed"]["accuracy"].min() > 0.9
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=str)

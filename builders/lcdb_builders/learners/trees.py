@@ -13,6 +13,7 @@ from lcdb_builders.kernels.core.holdout import Tuned, Tuning
 from lcdb_builders.kernels.trees.block import boosting_block, forest_block, tree_block
 from lcdb_builders.kernels.trees.cells import data_of, grid_of
 from lcdb_builders.kernels.trees.codes import LARGEST, code
+from lcdb_builders.kernels.trees.histograms import MOST_FEATURES
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall, KernelLearner
 from lcdb_builders.learners.builtin import COUNTS
@@ -147,6 +148,10 @@ class ADAB(_Tree):
         from sklearn.ensemble import AdaBoostClassifier
 
         return {self.name: AdaBoostClassifier(n_estimators=params["stumps"])}
+
+    def features(self, snapshot: Snapshot) -> np.ndarray | None:
+        """Return the rows, unless they or their features are too many for histograms."""
+        return super().features(snapshot) if snapshot.features <= MOST_FEATURES else None
 
     def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
         """Call the kernel."""

@@ -207,7 +207,7 @@ def _search(w, sample, bins, coarse, weight):
 def _choose(w, sample, bins, coarse, weight, word):
     """Return feature and rank of the best split, class weights in ``w.side``; or feature -1."""
     d = len(w.first)
-    if bins == d:
+    if bins == d and not coarse:
         return -1, np.int64(0)
     best, inside = _search(w, sample, bins, coarse, weight)
     equal = best * (1.0 - RELATIVE) - ABSOLUTE

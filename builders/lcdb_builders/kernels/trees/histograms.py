@@ -8,10 +8,20 @@ import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
 
-__all__ = ["FEWEST_BINS", "MOST_BINS", "ROWS_PER_BIN", "Histograms", "bins_at_most", "histograms"]
+__all__ = [
+    "FEWEST_BINS",
+    "MOST_BINS",
+    "MOST_FEATURES",
+    "ROWS_PER_BIN",
+    "Histograms",
+    "bins_at_most",
+    "histograms",
+]
 
 # Features with many values have this many bins.
 FEWEST_BINS, MOST_BINS, ROWS_PER_BIN = 32, 128, 8
+# Of more features not all have two bins: the number of a bin is kept in 16 bits.
+MOST_FEATURES = 1 << 15
 
 #: Workspace.
 #: Bins, those of all features side by side: `weight` (K, bins) of each class; which feature is it
@@ -33,7 +43,7 @@ Histograms = namedtuple(
 
 @kernel(inline=True, borrow=True)
 def bins_at_most(features):
-    """Return how many bins a feature can have, as the number of a bin is kept in 16 bits."""
+    """Return how many bins each of up to `MOST_FEATURES` features can have."""
     return 65536 // features
 
 
