@@ -7,7 +7,10 @@ import pytest
 from lcdb_builders.kernels.linear.coordinates import hinge_root, logistic_root, penalty_of, scaled
 from lcdb_builders.kernels.linear.newton import Problem
 from lcdb_builders.kernels.linear.qr_fallback import HINGE, LOGISTIC, orthogonal_newton
+from lcdb_builders.kernels.linear.steep_hinge import _length as _kernel_length
 from lcdb_builders.learners.linear import LREG, LSVC
+from lcdb_builders.reference.hinge import _length as _reference_length
+from scipy import optimize
 
 from tests.oracles import linear as oracle
 from tests.support.counts import counts
@@ -61,6 +64,32 @@ def test_finds_it_between_features_of_all_sizes(kind, price):
         sign = np.where(rng.uniform(size=len(X)) < 0.3, 1.0, -1.0)
         sign[:2] = 1, -1
         assert distance(fit(kind, X, sign, price), optimum(kind, X, sign, price)) < 1e-5
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_step_ends_at_the_minimum_along_it(seed):
+    """Of a sum of squared hinges, also where rows begin exactly on their margins."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-4, 5, size=(7, 2)) / 4.0
+    weight, share = rng.integers(1, 4, 7).astype(float), np.array([0.5, 1e-3])
+    at = np.array([1.0, 0.5])
+    rows[:3] = [[1.0, 0.0], [0.5, 1.0], [0.0, 2.0]]
+    gap = 1 - rows @ at
+    assert (gap[:3] == 0).all()
+    within = rows[gap > 0] * np.sqrt(weight[gap > 0, None])
+    gradient = share * at - (weight * np.maximum(gap, 0)) @ rows
+    step = -np.linalg.solve(np.diag(share) + within.T @ within, gradient)
+    move = rows @ step
+
+    def slope(length):
+        left = np.maximum(gap - length * move, 0)
+        return share @ (step * (at + length * step)) - weight * left @ move
+
+    right = optimize.brentq(slope, 0.0, 1e4, xtol=1e-12)
+    args = share, step, -slope(0.0)
+    problem = Problem(rows.T.copy(), 7, np.ones(7), weight, np.eye(3), np.eye(3), 1.0)
+    assert _kernel_length(problem, *args, gap, np.empty(7)) == pytest.approx(right, rel=1e-9)
+    assert _reference_length(rows, weight, *args, gap) == pytest.approx(right, rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,21 @@ def test_free_support_vectors_decide_one(kind, C):
     assert seen > 100
 
 
+@pytest.mark.parametrize("rows", [6, 9, 13, 20])
+def test_free_support_vectors_of_small_pools_decide_one(rows):
+    """Also where nearly all rows are free."""
+    rng, learner, seen = np.random.default_rng(rows), GSVC(), 0
+    for sampling in SAMPLINGS:
+        snapshot = snapshot_of(rng.normal(size=(rows, 3)), np.arange(rows) % 2)
+        block = block_of(learner, snapshot, sampling, "varying", [rows * 7 // 10], 0, 9, C=100.0)
+        decisions = np.full((1, 9, 2, rows), np.nan)
+        learner.values(snapshot, block, ("varying",), decisions)
+        distance = np.abs(np.abs(decisions[0, :, 1]) - 1)
+        assert not ((distance < 1e-7) & (distance > 1e-12)).any(), sampling
+        seen += (distance <= 1e-12).sum()
+    assert seen > 50
+
+
 @pytest.mark.parametrize("learner", [LREG(), LSVC()], ids=lambda learner: learner.name)
 @pytest.mark.parametrize("kind", KINDS)
 def test_linear_models_are_the_optimum_to_twelve_digits(kind, learner):

@@ -147,20 +147,19 @@ def _length(
     move = rows @ step
     with np.errstate(divide="ignore", invalid="ignore"):
         where = gap / move
-    where[(gap == 0) & (move < 0)] = 0.0
+    where[(gap == 0) & (move > 0)] = -1.0  # they leave their margins
     within, bends = gap > 0, weight * move**2
     own = share @ step**2
-    slope, last, rise = -squared, 0.0, own + bends[within].sum()
+    slope, last, rise, bent = -squared, 0.0, own + bends[within].sum(), False
     for r in np.argsort(where):
         if not 0 <= where[r] < np.inf:
             continue
         there = slope + rise * (where[r] - last)
         if there >= 0:
             break
-        slope, last, within[r] = there, where[r], not within[r]
+        slope, last, within[r], bent = there, where[r], not within[r], True
         rise = own + bends[within].sum()
-    untouched = last == 0 and slope == -squared
-    return 1.0 if untouched else float(last - slope / rise)
+    return float(last - slope / rise) if bent else 1.0
 
 
 def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -162,10 +162,11 @@ def _length(problem, share, step, squared, gap, along):
         move = problem.sign[r] * along[r]
         within[r] = 1.0 if gap[r] > 0.0 else 0.0
         where[r] = gap[r] / move if move != 0.0 else -1.0
-        if gap[r] == 0.0 and move < 0.0:
-            where[r] = 0.0
+        if gap[r] == 0.0 and move > 0.0:
+            where[r] = -1.0  # it leaves its margin
     slope = -squared
     last = 0.0
+    bent = False
     rise = _rise(problem, share, step, along, within)
     summed = rise
     for r in np.argsort(where):
@@ -176,15 +177,14 @@ def _length(problem, share, step, squared, gap, along):
             break
         slope = next_slope
         last = where[r]
+        bent = True
         bend = problem.weight[r] * along[r] * along[r]
         rise += -bend if within[r] > 0.0 else bend
         within[r] = 1.0 - within[r]
         if rise < 0.5 * summed:  # before what is left is what rounding has left
             rise = _rise(problem, share, step, along, within)
             summed = rise
-    if last == 0.0 and slope == -squared:
-        return 1.0
-    return last - slope / rise
+    return last - slope / rise if bent else 1.0
 
 
 @kernel(borrow=True)
