@@ -7,6 +7,7 @@ import pytest
 from lcdb_builders.kernels.core.sets import draw
 from lcdb_builders.learners.batch import task_of
 from lcdb_builders.learners.linear import LREG, LSVC
+from lcdb_builders.learners.svm import GSVC
 
 from tests.oracles import linear as oracle
 from tests.support.counts import counts
@@ -118,6 +119,19 @@ def test_generated_data(kind, classes, learner, params):
                 if len(cell.classes) > 1:
                     right = optimum(learner, params, X[cell.train], y[cell.train], X[cell.test])
                     assert distance(fitted(cell), right) <= 1e-6, (sampling, cell.n)
+
+
+@pytest.mark.parametrize("learner", [*BOTH, pytest.param(GSVC(), id="GSVC")])
+def test_classes_without_a_fit_have_no_decisions(learner):
+    """The first of two classes, and whatever a cell lacks."""
+    rng = np.random.default_rng(1)
+    snapshot = snapshot_of(rng.normal(size=(60, 2)), np.repeat([0, 1, 2], [30, 28, 2]))
+    for sampling in SAMPLINGS:
+        block = block_of(learner, snapshot, sampling, "fixed", [1, 4, 9], 0, 3)
+        for cell in cells(learner, snapshot, block):
+            has_fit = set(cell.classes[len(cell.classes) < 3 :]) if len(cell.classes) > 1 else set()
+            for c in range(3):
+                assert np.isnan(cell.decisions[:, c]).all() == (c not in has_fit)
 
 
 @pytest.mark.parametrize("learner", BOTH)

@@ -120,6 +120,45 @@ def test_every_kernel_is_tried(name):
     assert (name in {row[0] for row in TUNED}) == (is_kernel and learner.tunes)
 
 
+WITHOUT_POOL = f"""
+import sys
+import numpy as np
+
+sys.path.insert(0, {str(ROOT)!r})
+from dataclasses import replace
+from lcdb_builders.kernels.linear import models
+from lcdb_builders.learners import registry
+from tests.support.snapshots import generated
+from tests.support.tuned import Block, default_unit
+
+def scores():
+    found = []
+    for name, scale in (("LREG", 1.0), ("LSVC", 1.0), ("LSVC", 1e7)):
+        learner, snapshot = registry.get(name), generated("two classes", 24)
+        snapshot = replace(snapshot, X=snapshot.X * scale)
+        unit = default_unit(learner, snapshot, "random", "fixed", (5, 12))
+        block = learner.block(snapshot, Block(unit, unit.sizes, 0, 2), ("fixed",))
+        found.append(block["fixed"]["cross_entropy"])
+    return np.array(found)
+
+def on_few_rows(fit):
+    def fit_unless_many(*args):
+        return max(getattr(one, "n", 0) for one in args) <= 12 and fit(*args)
+    return fit_unless_many
+
+right = scores()
+for name in ("damped_newton", "finite_newton", "orthogonal_newton", "steep_newton"):
+    setattr(models, name, on_few_rows(getattr(models, name)))
+np.testing.assert_allclose(scores(), right, rtol=1e-6)
+"""
+
+
+def test_a_start_need_not_be_an_optimum():
+    """The pool's model alone is not found; the steep solver, which starts from 0, needs none."""
+    done = run(WITHOUT_POOL, NUMBA_DISABLE_JIT="1")
+    assert done.returncode == 0, done.stderr
+
+
 LIMITED = f"""
 import sys
 

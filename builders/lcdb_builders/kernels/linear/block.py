@@ -4,8 +4,8 @@ Features come centred and scaled by constants of the dataset
 (`lcdb_builders.kernels.linear.coordinates`), and the penalty is the matrix
 that means the same model there.
 
-Every fit of a block that is not tuned starts from the model of the whole pool, along additive
-curves too, so that a cell's numbers do not depend on which other cells are computed with it: not
+Every fit of a block that is not tuned starts from the model of the whole pool (`STEEP` from 0),
+along additive curves too, so that a cell's numbers do not depend on which other cells are computed with it: not
 even the last bit, by which rows of few distinct values tie or do not.
 
 Tuned cells have a path from strong to weak penalties, on which every fit starts where the last ones
@@ -41,6 +41,7 @@ from lcdb_builders.kernels.linear.models import (
     set_price,
     take_rows,
 )
+from lcdb_builders.kernels.linear.newton import MISSED
 from lcdb_builders.kernels.scores.cells import begin_curve, cell_of, linear_scores
 from lcdb_builders.kernels.scores.one_vs_rest import (
     count_part,
@@ -115,6 +116,9 @@ def _start_from_pool(block):
     for c in range(task.classes):
         if cell.fitted[c]:
             fit(block.kind, TOLERANCE, models, c, len(task.pool))
+            if not np.isfinite(models.theta[c]).all():  # a start need not be an optimum
+                models.theta[c] = 0.0
+    models.count[MISSED] = 0
     path.start[:] = models.theta
     path.theta[:] = models.theta
 
@@ -165,8 +169,8 @@ def _refit(block, i, r):
                 models.carried.known[c] = 0  # the scores are not this model's
                 fit(block.kind, TOLERANCE, models, c, cell.size[0])
         decide_columns(block.columns, models, cell)
-        if block.decisions.size > 0:
-            for c in range(task.classes):
+        for c in range(task.classes if block.decisions.size > 0 else 0):  # tests ask for them
+            if cell.fitted[c]:
                 copy(cell.F[c], block.decisions[i, r, c])
         score_decided(block.columns, cell, held.refit)
         record(held, g, block.tuned.values[i, r])
@@ -235,7 +239,7 @@ def linear_block(kind, task, columns, unit, unit_root, tuning, held, tuned, deci
         XT=np.empty((p - 1, len(held.held))),
     )
     block = Block(kind, task, columns, tuning, cell, held, models, path, tuned, decisions)
-    if kind == LREG or tuned.choices.size == 0:
+    if kind == LREG or (kind == LSVC and tuned.choices.size == 0):
         _start_from_pool(block)
     _run(block)
     return models.count

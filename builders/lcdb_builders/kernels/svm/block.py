@@ -90,13 +90,14 @@ def _tell(machines, limit, columns, cell, shown, out):
     columns, cell
         Where they are scored.
     shown
-        (1, 1, K, columns), or of size 0.
+        (1, 1, K, columns), or of size 0: tests alone ask for them.
     out
         (sets, WIDTH), filled.
     """
     decide(machines, limit, columns, cell)
     for c in range(len(cell.F) if shown.size > 0 else 0):
-        copy(cell.F[c], shown[0, 0, c])
+        if cell.fitted[c]:
+            copy(cell.F[c], shown[0, 0, c])
     score_decided(columns, cell, out)
 
 
