@@ -261,6 +261,11 @@ class Unlisted(Listed):
         self.kwargs = kwargs; self.trees = trees; self.random_seed = random_seed
     def get_params(self, deep=True):
         return dict(self.kwargs)
+
+class Picky(Listed):
+    def __init__(self, depth=None):
+        if depth is None:
+            raise RuntimeError("depth is needed")
 '''
 
 
@@ -286,6 +291,8 @@ def test_parameters_that_a_class_does_not_list_are_for_its_constructor_to_check(
     assert cell_of(learner, full).kwargs == {"depth": 2}
     with pytest.raises(PlanError, match="learners.X: deep is nothing that I know"):
         learner.complete({"deep": 1})
+    with pytest.raises(PlanError, match=r"X: Picky cannot .* \(RuntimeError: depth is needed\)"):
+        boosting("boosting.py:Picky").complete({"depth": 2})
     with pytest.raises(PlanError, match="X.sead is not a parameter .* Did you mean 'seed'"):
         boosting("boosting.py:Listed").complete({"sead": 1})
 

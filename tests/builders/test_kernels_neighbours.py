@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
 from lcdb_builders.kernels.core.sets import (
+    ADDITIVE,
     BOOTSTRAP,
     RANDOM,
     Task,
@@ -17,7 +21,14 @@ from lcdb_builders.kernels.core.sets import (
     draw,
 )
 from lcdb_builders.kernels.neighbours import block as neighbours
-from lcdb_builders.kernels.neighbours.block import nearest_block, table_of
+from lcdb_builders.kernels.neighbours import votes
+from lcdb_builders.kernels.neighbours.block import (
+    carried_of,
+    nearest_block,
+    restart,
+    table_of,
+    take_in,
+)
 from lcdb_builders.kernels.neighbours.vote_histogram import (
     Polled,
     forget,
@@ -31,7 +42,7 @@ from lcdb_builders.learners import neighbours as learner_module
 from lcdb_builders.learners import registry
 
 from tests.support.snapshots import generated
-from tests.support.tuned import tuned_unit
+from tests.support.tuned import compare_tuned, tuned_unit
 
 NNC = registry.get("NNC")
 
@@ -74,12 +85,86 @@ def test_carried_lists_are_those_of_each_cell_alone(kind, splits, monkeypatch):
         for split in splits:
             for name, values in alone[split].items():
                 np.testing.assert_array_equal(values[0], carried[split][name][i], name)
-    monkeypatch.setattr(neighbours, "LARGEST_TABLE", 0)
+    for largest in (60_000, 0):  # room for lists, but for no distances of 90 columns; for nothing
+        monkeypatch.setattr(neighbours, "LARGEST_TABLE", largest)
+        monkeypatch.setattr(learner_module, "_last", {})
+        measured = NNC.block(snapshot, block, splits)
+        for split in splits:
+            for name, values in measured[split].items():
+                np.testing.assert_array_equal(values, carried[split][name], name)
+
+
+def test_carried_lists_are_within_their_limit():
+    """Beside the table; and without any limit, no larger than a table may be."""
+    snapshot = generated("integers")
+    columns = all_columns(snapshot.X, snapshot.y, snapshot.classes)
+    rows = np.arange(snapshot.rows)
+    task = Task(ADDITIVE, 5, 6, 0, 1, np.array([60]), rows, snapshot.X, snapshot.y, 3)
+    table = table_of(task, columns)
+    taken = table.distance.nbytes + 50 * len(rows) * (8 + table.near.itemsize)
+    for most, kept in ((np.inf, 50), (taken, 50), (taken - 1, 0)):
+        carried = carried_of(columns, table, 50, most)
+        assert carried.near.shape == carried.distance.shape == (len(rows), kept)
+        restart(carried)
+        for count in range(60):
+            take_in(task, columns, table, count, count, carried)
+    out = np.full((2, 1, 1, 1, 5), np.nan)
+    none = np.empty((0, 0, 0), np.int8)
+    tuning = Tuning(7, 8, np.array([9.0]), 0)
+    for values, limit in zip(out, (np.inf, 0.0), strict=True):
+        votes_block(task, columns, table, None, tuning, Tuned(values, none, none), limit)
+    np.testing.assert_array_equal(*out)
+    huge = columns._replace(rows=np.broadcast_to(np.int64(0), 10**6))
+    assert carried_of(huge, table, 100).near.shape[1] == 0
+
+
+def test_lists_of_more_rows_than_uint16_counts_are_walked():
+    """Along additive curves, where nothing in them is a place in a draw."""
+    rng = np.random.default_rng(8)
+    X, y = rng.normal(size=(70_003, 1)), np.arange(70_003) % 2
+    pool = np.arange(70_000)
+    task = Task(ADDITIVE, 5, 6, 0, 1, np.array([69_000]), pool, X, y, 2)
+    columns = constant_columns(X, y, 2, [np.arange(70_000, 70_003)])
+    tuning, values = Tuning(7, 8, np.array([5.0]), 0), np.full((1, 1, 1, 5), np.nan)
+    none = np.empty((0, 0, 0), np.int8)
+    table = table_of(task, columns)
+    votes_block(task, columns, table, None, tuning, Tuned(values, none, none))
+    right = votes_one_by_one(task, columns, 5, 69_000, 0)
+    np.testing.assert_allclose(values[0, 0, 0], right, rtol=1e-13)
+    study = votes._study(task, columns, table, tuning, np.inf)
+    assert votes._is_walked(task, study, 11, pool, 5)
+    random = task._replace(sampling=RANDOM)
+    assert not votes._is_walked(random, study, 11, pool, 5)
+
+
+@pytest.mark.parametrize("sampling", ["additive", "random"])
+def test_grids_need_not_ascend(sampling):
+    """Their order decides nothing but ties."""
+    snapshot, sizes = generated("integers"), (10, 40, 63)
+    unit = tuned_unit(NNC, snapshot, sampling, "varying", sizes, grid=(40, 9, 1, 5), tie="first")
+    compared = compare_tuned(NNC, snapshot, Block(unit, sizes, 0, 2), ("varying",))
+    assert compared.cells == 6 and compared.others == 0
+
+
+def test_threads_share_tables(monkeypatch):
+    """Each finds its own, whatever the others make room for."""
     monkeypatch.setattr(learner_module, "_last", {})
-    measured = NNC.block(snapshot, block, splits)
-    for split in splits:
-        for name, values in measured[split].items():
-            np.testing.assert_array_equal(values, carried[split][name], name)
+    monkeypatch.setattr(learner_module, "table_of", _slow_table)
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(_rows_of_table, [30, 40, 50, 60] * 6))
+    assert found == [30, 40, 50, 60] * 6
+
+
+def _slow_table(task, columns, most):
+    time.sleep(0.01)
+    return len(task.y)
+
+
+def _rows_of_table(rows):
+    X, y = np.zeros((rows, 1)), np.arange(rows) % 2
+    task = Task(RANDOM, 5, 6, 0, 1, np.array([3]), np.arange(rows), X, y, 2)
+    snapshot = SimpleNamespace(sha256=str(rows))
+    return learner_module._table(snapshot, task, all_columns(X, y, 2))
 
 
 def votes_one_by_one(task, columns, neighbors, n, repetition):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lcdb_builders.domain.unit import DRAWS
+from lcdb_builders.learners import registry
 from lcdb_builders.planning.estimate import estimate
 from lcdb_builders.planning.memory import check_memory
 from lcdb_builders.planning.plan import load_plan, shipped_plans
@@ -350,6 +351,10 @@ def test_memory_of_kernel_matrices_is_told_and_checked():
     assert found.memory == 8 * 4970**2
     small = load_plan({"datasets": [61, 44037], "learners": ["LDC"]})
     assert estimate(small, plan_learners(small)).memory == 0
+    nearest = load_plan({"datasets": [61, 44037], "learners": ["NNC"]})
+    assert estimate(nearest, plan_learners(nearest)).memory == 2 * 12 * 4970**2
+    assert registry.get("NNC").worker_bytes(8000) == 2 * 600_000_000
+    assert registry.get("NNC").worker_bytes(16000) == 0
     iris = expected()["61"]
     pairs = [(unit, iris) for unit in units(plan, iris, plan_learners(plan))]
     check_memory(pairs, workers=2, available=2 * 8 * 150**2)

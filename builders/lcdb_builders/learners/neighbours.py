@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lcdb_builders.domain.frame import exponent_of
+from lcdb_builders.domain.sampling import largest_size
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.kernels.core.cell import WIDTH
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning, untuned
 from lcdb_builders.kernels.core.sets import ADDITIVE, Columns, Task, constant_columns
-from lcdb_builders.kernels.neighbours.block import Table, nearest_block, table_of
+from lcdb_builders.kernels.neighbours.block import (
+    ENTRY,
+    LARGEST_TABLE,
+    Table,
+    nearest_block,
+    table_of,
+)
 from lcdb_builders.kernels.neighbours.votes import votes_block
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall, KernelLearner
@@ -25,21 +33,28 @@ __all__ = ["NNC"]
 
 
 _Key = tuple[str, bool, float, bytes, bytes]
-# The tables of the last block: blocks of a unit follow each other, and one table is large.
+# The last two tables: blocks of a unit follow each other, and one table is large.
 _last: dict[_Key, Table] = {}
+_lock = threading.Lock()
 MOST_TABLES = 2
+
+
+def _limit() -> float:
+    """Return how many bytes each table may take, with the lists beside it."""
+    return table_bytes() / MOST_TABLES
 
 
 def _table(snapshot: Snapshot, task: Task, columns: Columns) -> Table:
     """Return distances and, for fresh draws, lists of candidates, as far as there is room."""
-    additive, most = task.sampling == ADDITIVE, table_bytes() / MOST_TABLES
+    additive, most = task.sampling == ADDITIVE, _limit()
     key = (snapshot.sha256, additive, most, task.pool.tobytes(), columns.rows.tobytes())
-    table = _last.get(key)
-    if table is None:
-        while len(_last) >= MOST_TABLES:
-            del _last[next(iter(_last))]
-        table = _last[key] = table_of(task, columns, most)
-    return table
+    with _lock:
+        table = _last.get(key)
+        if table is None:
+            while len(_last) >= MOST_TABLES:
+                del _last[next(iter(_last))]
+            table = _last[key] = table_of(task, columns, most)
+        return table
 
 
 class NNC(KernelLearner):
@@ -70,6 +85,12 @@ class NNC(KernelLearner):
 
         return {self.name: KNeighborsClassifier(params["neighbors"])}
 
+    def worker_bytes(self, rows: int) -> int:
+        """Return the most bytes that tables of a dataset take: none where no table has room."""
+        pool = largest_size(rows)
+        least = ENTRY * pool * (rows - pool)
+        return MOST_TABLES * min(LARGEST_TABLE, ENTRY * rows**2) if least <= LARGEST_TABLE else 0
+
     def features(self, snapshot: Snapshot) -> np.ndarray | None:
         """Return the rows in a unit in which squared distances are numbers, if there is one."""
         exponent = exponent_of(snapshot.X)
@@ -87,7 +108,7 @@ class NNC(KernelLearner):
     def _vote(self, call: BlockCall, neighbours: float, values: np.ndarray) -> None:
         """Fill values with one number of neighbours, of which class shares may be kept."""
         table = _table(call.snapshot, call.task, call.columns)
-        votes_block(call.task, call.columns, table, None, *untuned(neighbours, values))
+        votes_block(call.task, call.columns, table, None, *untuned(neighbours, values), _limit())
 
     def keep(self, call: BlockCall, tuned: Tuned, choices: np.ndarray | None) -> None:
         """Keep the shares of votes; numbers without them are had from fewer steps."""
@@ -111,4 +132,4 @@ class NNC(KernelLearner):
             studied = constant_columns(task.X, snapshot.y, snapshot.classes, [task.pool])
         study = _table(snapshot, task, studied)
         table = study if columns.varying else _table(snapshot, task, columns)
-        votes_block(task, columns, table, (studied, study), tuning, tuned)
+        votes_block(task, columns, table, (studied, study), tuning, tuned, _limit())

@@ -1,4 +1,4 @@
-"""Memory that a worker needs besides what any process takes: kernel matrices of whole datasets."""
+"""Memory that a worker needs besides what any process takes: tables of all pairs of rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check_memory(units: Iterable[tuple[Unit, Subject]], workers: int, available:
     fitting = available // needed
     advice = f"take --workers {fitting}" if fitting else "leave it out, or take another machine"
     msg = (
-        f"{label} needs {needed / 1e9:.1f} GB per worker for its kernel matrix (rows² × 8 bytes), "
+        f"{label} needs {needed / 1e9:.1f} GB per worker for what it keeps of pairs of rows, "
         f"{workers} workers {needed * workers / 1e9:.1f} GB; {available / 1e9:.1f} GB are free: "
         f"{advice}"
     )

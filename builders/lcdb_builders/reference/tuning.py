@@ -44,7 +44,7 @@ class TuningRule:
     parameter
         The tuned parameter.
     grid
-        Its values, ascending.
+        Its values.
     tie
         ``"nearest_default"`` or ``"first"``.
     """

@@ -24,6 +24,8 @@ from lcdb_builders.kernels.core.simd import LANES, load, lowest_bit, marks
 from lcdb_builders.kernels.scores.counts import score_confusion
 
 __all__ = [
+    "ENTRY",
+    "LARGEST_TABLE",
     "TIE",
     "Table",
     "carried_of",
@@ -45,6 +47,8 @@ TIE = 1
 WALK = 3
 # Beyond so many bytes distances are computed when they are needed, again and again.
 LARGEST_TABLE = 600_000_000
+# Bytes of a distance and of an entry of a list.
+ENTRY = 12
 
 #: `slot` (N,) of the rows that may be drawn; `distance` (slots, columns rounded up to `LANES`);
 #: `near` (columns, slots) twice the slot, nearest first, plus `TIE`. The last two are empty if they
@@ -108,7 +112,7 @@ def table_of(task: Task, columns: Columns, most: float = np.inf) -> Table:
     own[columns.rows] = np.arange(size)
     owner = np.repeat(np.arange(columns.lo.size), (columns.hi - columns.lo).ravel())
     entry = np.dtype(np.uint16 if 2 * rows < 2**16 else np.uint32)
-    fits = 12 * rows * size <= LARGEST_TABLE
+    fits = ENTRY * rows * size <= LARGEST_TABLE
     lists = fits and task.sampling != ADDITIVE and entry.itemsize * rows * size <= most
     fits = fits and (8 + lists * entry.itemsize) * rows * size <= most
     distance = np.zeros((rows if fits else 0, _whole_lanes(size)))
@@ -282,9 +286,14 @@ def nearest_block(task: Task, columns: Columns, table: Table, out: np.ndarray) -
 Carried = namedtuple("Carried", "near distance limit room")
 
 
-def carried_of(columns: Columns, table: Table, kept: int) -> Carried:
-    """Return room for so many nearest rows of each column."""
+def carried_of(columns: Columns, table: Table, kept: int, most: float = np.inf) -> Carried:
+    """Return room for so many nearest rows of each column, or for none where it is too large.
+
+    Together with the table it takes at most so many bytes.
+    """
     size = len(columns.rows)
+    left = min(most - table.distance.nbytes - table.near.nbytes, LARGEST_TABLE)
+    kept = kept if (8 + table.near.itemsize) * kept * size <= left else 0
     return Carried(
         near=np.zeros((size, kept), table.near.dtype),
         distance=np.zeros((size, kept)),
@@ -315,7 +324,7 @@ def insert(near, distance, held, new, entry):
 
 @kernel(borrow=True)
 def take_in(task, columns, table, row, count, carried):
-    """Add a row to the nearest of all columns that it is near enough to.
+    """Add a row to the nearest of all columns that it is near enough to, if these are kept.
 
     Parameters
     ----------
@@ -328,8 +337,10 @@ def take_in(task, columns, table, row, count, carried):
     carried
         Of `carried_of`.
     """
-    distance = _distances_of(task, columns, table, row, carried.room)
     kept = carried.distance.shape[1]
+    if kept == 0:
+        return
+    distance = _distances_of(task, columns, table, row, carried.room)
     entry = 2 * table.slot[row]
     held = min(count, kept - 1)
     full = count >= kept - 1

@@ -28,7 +28,8 @@ __all__ = [
 
 # Entries of a list that are looked at before anything is counted.
 RUN = 16
-# Places in a draw and in a list are uint16: larger pools have no lists anyway.
+# Places in a draw and in a list are uint16. Lists of tables, in which ties are to be settled, need
+# them; those that are carried have the rows drawn first before others at their distance.
 LARGEST_POOL = 2**16 - 1
 
 #: Of rows that vote: `weight` (N,), `heaviest` (1,) the largest of them, and by slot `code` (class,

@@ -51,10 +51,11 @@ from lcdb_builders.kernels.scores.metrics import score_probabilities
 
 __all__ = ["votes_block"]
 
-#: Workspace. Of the grid: `most` (G,) different numbers of neighbours, `step` (G,) where each value
-#: stands among them, `wanted` (G,) values to try; `scores` (sets, G, WIDTH). `voters` of a column,
-#: and the `tally` of their votes; `index` (columns,) the columns that are polled.
-VoteBuffers = namedtuple("VoteBuffers", "most step wanted scores voters tally index")
+#: Workspace. Of the grid: its ascending `order` (G,), `most` (G,) different numbers of neighbours,
+#: `step` (G,) where each value stands among them, `wanted` (G,) values to try; `scores` (sets, G,
+#: WIDTH). `voters` of a column, and the `tally` of their votes; `index` (columns,) the columns that
+#: are polled.
+VoteBuffers = namedtuple("VoteBuffers", "order most step wanted scores voters tally index")
 #: Columns that a cell may be scored or studied on, the `table` of them, and lists that are
 #: `carried` along additive curves. `near` are those or the lists of the table.
 Study = namedtuple("Study", "columns table carried near")
@@ -70,6 +71,7 @@ def _buffers_of(task: Task, columns: Columns, tuning: Tuning, weight: np.ndarray
     values = len(tuning.grid)
     most = min(int(tuning.grid.max()), int(task.sizes[-1]))
     return VoteBuffers(
+        order=tuning.grid.argsort(kind="stable"),
         most=np.zeros(values, np.int64),
         step=np.zeros(values, np.int64),
         wanted=np.ones(values, bool),
@@ -80,12 +82,12 @@ def _buffers_of(task: Task, columns: Columns, tuning: Tuning, weight: np.ndarray
     )
 
 
-def _study(task: Task, columns: Columns, table: Table, tuning: Tuning) -> Study:
-    """Carry enough rows that with a fifth held out there are nearly always enough."""
+def _study(task: Task, columns: Columns, table: Table, tuning: Tuning, limit: float) -> Study:
+    """Carry enough rows that with a fifth held out there are nearly always enough, or none."""
     most = int(tuning.grid.max())
     kept = min(int(1.25 * most + 2.5 * most**0.5), int(task.sizes[-1]))
     additive = task.sampling == ADDITIVE
-    carried = carried_of(columns, table, kept if additive else 0)
+    carried = carried_of(columns, table, kept if additive else 0, limit)
     return Study(columns, table, carried, carried.near if additive else table.near)
 
 
@@ -94,7 +96,8 @@ def _is_walked(task, study, length, rows, wanted):
     """Whether going down lists costs less than computing distances, where there are lists."""
     listed = min(1.0 * length, len(task.pool) * wanted / len(rows))
     measured = len(rows) * (4.0 + 0.7 * len(study.columns.XT)) + wanted * wanted / 3.0
-    return len(study.near) > 0 and listed < measured and len(task.pool) <= LARGEST_POOL
+    fits = task.sampling == ADDITIVE or len(task.pool) <= LARGEST_POOL
+    return study.near.size > 0 and listed < measured and fits
 
 
 @kernel(glue=True)
@@ -154,10 +157,10 @@ def _poll(block, study, rows, polled, steps, scores):
 def _plan_steps(tuning, n, buffers):
     """List the different numbers of neighbours among n rows, ascending; returns how many.
 
-    Only wanted values of the grid are listed, which ascends; more neighbours than rows are n.
+    Only wanted values of the grid are listed; more neighbours than rows are n.
     """
     steps = 0
-    for g in range(len(tuning.grid)):
+    for g in buffers.order:
         if buffers.wanted[g]:
             most = min(np.int64(tuning.grid[g]), n)
             if steps == 0 or buffers.most[steps - 1] != most:
@@ -239,6 +242,7 @@ def votes_block(
     studied: tuple[Columns, Table] | None,
     tuning: Tuning,
     tuned: Tuned,
+    limit: float = np.inf,
 ) -> None:
     """Fill the cells of a block.
 
@@ -253,11 +257,13 @@ def votes_block(
         None for a block that is not tuned, which has a grid of one value.
     tuned
         Filled.
+    limit
+        How many bytes a table and the lists that are carried beside it may take.
     """
-    test = _study(task, columns, table, tuning)
+    test = _study(task, columns, table, tuning, limit)
     study = test
     if studied is not None and not columns.varying:
-        study = _study(task, *studied, tuning)
+        study = _study(task, *studied, tuning, limit)
     held, cell = hold_out_of(task, columns, tuning), cell_of(task, columns, 0)
     cell.present[:] = True  # all classes have shares
     buffers = _buffers_of(task, columns, tuning, cell.weight)
