@@ -7,8 +7,8 @@ move to another file, and files to other folders. What is imported from elsewher
 whole name.
 
 A statement that binds several names, such as the two versions of a module under
-``if config.DISABLE_JIT``, is one definition. One that binds none, such as a loop that registers
-something, belongs to every definition of its module.
+``if config.DISABLE_JIT``, is one definition. One that binds none, and a loop that registers
+something, belong to every definition of their module.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Sources:
                 module.statements.append(bare)
                 for bound in dict.fromkeys(names):
                     module.places.setdefault(bound, []).append(place)
-                if not names:
+                if not names or isinstance(statement, ast.For | ast.While | ast.With | ast.Try):
                     module.nameless.append(place)
         return self._modules[name]
 

@@ -91,10 +91,10 @@ class GenericLearner(Learner):
         for prefix, cls in self._steps:
             try:
                 listed = defaults_of(cls())
-            except TypeError as error:
+            except Exception as error:
                 msg = (
                     f"learners.{self.name}: {cls.__name__} cannot be made without arguments "
-                    f"({error})"
+                    f"({type(error).__name__}: {error})"
                 )
                 raise PlanError(msg) from error
             found |= {f"{prefix}{key}": value for key, value in listed.items()}

@@ -5,8 +5,8 @@ Features come centred and scaled by constants of the dataset
 that means the same model there.
 
 Every fit of a block that is not tuned starts from the model of the whole pool (`STEEP` from 0),
-along additive curves too, so that a cell's numbers do not depend on which other cells are computed with it: not
-even the last bit, by which rows of few distinct values tie or do not.
+along additive curves too, so that a cell's numbers do not depend on which other cells are computed
+with it: not even the last bit, by which rows of few distinct values tie or do not.
 
 Tuned cells have a path from strong to weak penalties, on which every fit starts where the last ones
 point to. Paths start from the model of the whole pool (LREG) or from 0 (LSVC), and refits from the
