@@ -12,8 +12,8 @@ from lcdb_builders.learners import kept as keeping
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.kept import keep
 from lcdb_builders.predict import kernels
-from lcdb_builders.predict.kernels import hear, runs
-from lcdb_builders.predict.metrics import Said
+from lcdb_builders.predict.kernels import answers_of, runs
+from lcdb_builders.predict.metrics import Predictions
 from lcdb_builders.reference.cell import answer_cell, fit_cell, training_rows
 from lcdb_builders.reference.metrics import cell_scores
 
@@ -107,7 +107,7 @@ def test_what_is_said_is_what_the_reference_says():
         train = training_rows(unit.draws(snapshot.rows), n, repetition)
         model = fit_cell(learner, snapshot, unit, train, n, repetition)
         answers = answer_cell(learner, model, snapshot, every)
-        right = Said.of(answers, np.ones(len(every), int), snapshot.classes)
+        right = Predictions.of(answers, np.ones(len(every), int), snapshot.classes)
         label, p, _ = said_of(kept, every, 1, 1)
         absent = ~np.isin(np.arange(snapshot.classes), snapshot.y[train])
         assert not p[:, absent].any()
@@ -133,12 +133,12 @@ def test_random_cells_are_those_of_a_build_in_any_company(data_folder):
         test = unit.draws(snapshot.rows).test(n, repetition)
         for name in METRICS:  # tuned: each has a model of its own
             only_test = bool(rng.integers(2))
-            heard = hear(
+            kernel_answers = answers_of(
                 learner, snapshot, unit, (n,), (repetition,), only_test=only_test, chosen_by=name
             )  # fmt: skip
-            answers = heard.answers(0, 0, test, of_test=False)
+            answers = kernel_answers.answers(0, 0, test, of_test=False)
             for metric in METRICS if tuning == "default" else (name,):
-                number = getattr(heard.numbers(0, 0), metric)
+                number = getattr(kernel_answers.numbers(0, 0), metric)
                 where = (unit.label, metric, n, repetition)
                 assert np.float32(number).tobytes() == stored[metric][i, j].tobytes(), where
                 right = pytest.approx(number, rel=1e-12, abs=1e-15, nan_ok=True)
@@ -168,8 +168,8 @@ def test_learners_without_kernels_are_told_apart():
         def features(self, snapshot):
             return None
 
-    assert hear(Reference(), snapshot, unit, (20,), (0, 1), only_test=True) is None
-    assert hear(object(), snapshot, unit, (20,), (0, 1), only_test=True) is None
+    assert answers_of(Reference(), snapshot, unit, (20,), (0, 1), only_test=True) is None
+    assert answers_of(object(), snapshot, unit, (20,), (0, 1), only_test=True) is None
 
 
 def test_runs_cover_every_cell_once_without_gaps_and_in_little_memory(monkeypatch):

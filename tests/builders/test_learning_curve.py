@@ -184,7 +184,7 @@ def test_kernels_answer_every_metric_and_training_rows(monkeypatch):
         for split in ("varying", "fixed"):
             curve = lcdb.learning_curve(learner, X, NAMES, split=split, **options)
             with monkeypatch.context() as without:
-                without.setattr(computing, "hear", lambda *_, **__: None)
+                without.setattr(computing, "answers_of", lambda *_, **__: None)
                 right = lcdb.learning_curve(learner, X, NAMES, split=split, **options)
             assert list(curve.data_vars) == list(right.data_vars) and len(right.data_vars) == 14
             near = 1e-5 if learner == "LREG" else 1e-12

@@ -63,9 +63,11 @@ def lean_scores(y: np.ndarray, p: np.ndarray) -> tuple[float, float, float, floa
     accuracy = float((p.argmax(axis=1) == y).mean())
     areas = []
     for c in range(1 if p.shape[1] == 2 else 0, p.shape[1]):
-        mine, others = p[truth[:, c], c], np.sort(p[~truth[:, c], c])
-        if len(mine) and len(others):
-            below = np.searchsorted(others, mine, "left") + np.searchsorted(others, mine, "right")
+        of_class, others = p[truth[:, c], c], np.sort(p[~truth[:, c], c])
+        if len(of_class) and len(others):
+            below = np.searchsorted(others, of_class, "left") + np.searchsorted(
+                others, of_class, "right"
+            )
             areas.append(below.mean() / (2 * len(others)))
     brier = float(((p - truth) ** 2).sum() / len(y)) / (2 if p.shape[1] == 2 else 1)
     cross_entropy = float(-np.log(np.clip(p[truth], 2.0**-52, 1 - 2.0**-52)).mean())
@@ -106,17 +108,17 @@ def baseline_micros(
     effort
         At how many sizes.
     """
-    found = []
+    times = []
     sizes = strata(largest_size(snapshot.rows), effort.baseline_sizes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for n in sizes:
             seconds = _cell_seconds(learner, name, unit, snapshot, n)
             if seconds is not None:
-                found.append(seconds)
-    if not found:
+                times.append(seconds)
+    if not times:
         return Baseline(float("nan"), float("nan"))
-    lean, usual = 1e6 * np.mean(found, axis=0)
+    lean, usual = 1e6 * np.mean(times, axis=0)
     return Baseline(float(lean), float(usual))
 
 

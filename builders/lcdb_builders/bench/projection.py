@@ -76,7 +76,7 @@ def measure(
     done
         Called with a text after each case.
     """
-    found = []
+    measured = []
     for name in learners:
         learner = registry.get(name)
         for subject in subjects:
@@ -85,9 +85,9 @@ def measure(
                 unit = case_unit(plan, learner, snapshot, (sampling, split), tuning, effort)
                 micros = cell_micros(unit, snapshot, effort)
                 shape = (snapshot.id, snapshot.rows, snapshot.features, snapshot.classes)
-                found.append(Measured(name, tuning, sampling, split, *shape, micros))
+                measured.append(Measured(name, tuning, sampling, split, *shape, micros))
                 done(f"{name} on {subject.label}")
-    return found
+    return measured
 
 
 def hours(measured: Iterable[Measured], **of: str) -> float:

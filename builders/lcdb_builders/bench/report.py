@@ -51,12 +51,13 @@ def _table(first: Iterable[str], numbers: Iterable[str]) -> Table:
 def show(result: Mapping[str, Any], command: str, console: Console | None = None) -> None:
     """Print a result of `lcdb_builders.bench.run.bench`."""
     console = console or _console()
-    here = result["environment"]
+    machine = result["environment"]
     _show_lines(
         console,
         f"{command}    ({result['seconds']:.0f} s)",
-        f"{here['cpu']}, {here['cpus']} CPUs, {here['system']}, Python {here['python']}",
-        _packages(here),
+        f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['system']}, "
+        f"Python {machine['python']}",
+        _packages(machine),
         f"settings: {result['settings']} {_parameters(result['parameters'])}",
     )
     if result["quick"]:
@@ -73,8 +74,10 @@ def show_statistics(
 ) -> None:
     """Print a result of `lcdb_builders.bench.statistics.look`."""
     console = console or _console()
-    here, found = result["environment"], result["database"]
-    _show_lines(console, command, f"{here['cpu']}, Python {here['python']}", _packages(here))
+    machine, made = result["environment"], result["database"]
+    _show_lines(
+        console, command, f"{machine['cpu']}, Python {machine['python']}", _packages(machine)
+    )
     title = "µs per distribution of 1,000 values: all tests, moments, seven quantiles"
     _show_lines(console, "", title)
     table = _table(("",), ("µs", "times"))
@@ -83,10 +86,10 @@ def show_statistics(
     console.print(table)
     _show_lines(
         console,
-        f"a generated database of {found['cells']:,} distributions, {found['raw_mb']:,.0f} MB, "
-        f"{found['disk_mb']:,.0f} MB on disk:",
-        f"reading {found['read_seconds']:.2f} s, statistics {found['pass_seconds']:.2f} s, "
-        f"greatest memory {found['peak_mb']:,.0f} MB",
+        f"a generated database of {made['cells']:,} distributions, {made['raw_mb']:,.0f} MB, "
+        f"{made['disk_mb']:,.0f} MB on disk:",
+        f"reading {made['read_seconds']:.2f} s, statistics {made['pass_seconds']:.2f} s, "
+        f"greatest memory {made['peak_mb']:,.0f} MB",
     )
 
 
@@ -96,8 +99,8 @@ def _console() -> Console:
     return console if console.is_terminal else Console(width=120)
 
 
-def _packages(here: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in here["packages"].items())
+def _packages(machine: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
 
 
 def _show_lines(console: Console, *lines: str) -> None:
@@ -108,8 +111,8 @@ def _show_lines(console: Console, *lines: str) -> None:
 def _parameters(parameters: Mapping[str, Mapping[str, Any]]) -> str:
     return ", ".join(
         f"{name} {key} = {value}"
-        for name, found in parameters.items()
-        for key, value in found.items()
+        for name, values in parameters.items()
+        for key, value in values.items()
     )
 
 
@@ -150,35 +153,35 @@ def _show_growth(console: Console, result: Mapping[str, Any]) -> None:
     _show_lines(console, title)
     table = _table(("learner",), datasets)
     for name in dict.fromkeys(row["learner"] for row in result["growth"]):
-        found = {r["dataset"]: r["exponent"] for r in result["growth"] if r["learner"] == name}
-        table.add_row(name, *(f"{found[dataset]:.2f}" for dataset in datasets))
+        exponents = {r["dataset"]: r["exponent"] for r in result["growth"] if r["learner"] == name}
+        table.add_row(name, *(f"{exponents[dataset]:.2f}" for dataset in datasets))
     console.print(table)
 
 
-def _show_projection(console: Console, found: Mapping[str, Any], what: str) -> None:
-    ids = [dataset["id"] for dataset in found["datasets"]]
-    title = f"projected core-hours of {found['plan']}, {what}: every n, 1,000 repetitions"
+def _show_projection(console: Console, projection: Mapping[str, Any], what: str) -> None:
+    ids = [dataset["id"] for dataset in projection["datasets"]]
+    title = f"projected core-hours of {projection['plan']}, {what}: every n, 1,000 repetitions"
     _show_lines(console, title)
     table = _table(("learner",), (*ids, "all"))
-    for name, hours in found["hours"].items():
+    for name, hours in projection["hours"].items():
         table.add_row(name, *(_hours(hours[id]) for id in ids), _hours(sum(hours.values())))
     table.add_section()
-    by_id = [sum(hours[id] for hours in found["hours"].values()) for id in ids]
-    table.add_row("all", *map(_hours, by_id), _hours(found["total"]))
+    by_id = [sum(hours[id] for hours in projection["hours"].values()) for id in ids]
+    table.add_row("all", *map(_hours, by_id), _hours(projection["total"]))
     console.print(table)
-    real = [d["id"] for d in found["datasets"] if d["origin"] == "real"]
-    others = [d["id"] for d in found["datasets"] if d["origin"] != "real"]
+    real = [d["id"] for d in projection["datasets"] if d["origin"] == "real"]
+    others = [d["id"] for d in projection["datasets"] if d["origin"] != "real"]
     if others:
         console.print(
             f"measured on the real data of {', '.join(real) or 'none'}; generated ones of the same "
             f"N, d, K and kinds of features stand in for {', '.join(others)}",
             highlight=False,
         )
-    if "ratios" in found:
-        ratios = ", ".join(f"{name} {ratio:.1f}" for name, ratio in found["ratios"].items())
+    if "ratios" in projection:
+        ratios = ", ".join(f"{name} {ratio:.1f}" for name, ratio in projection["ratios"].items())
         console.print(f"tuned cells cost, in untuned ones: {ratios}", highlight=False)
-        count = found["repetitions"]
+        count = projection["repetitions"]
         console.print(f"tuned: the first {count} repetitions of each size", highlight=False)
-        if found["without_kernel"]:
-            names = ", ".join(found["without_kernel"])
+        if projection["without_kernel"]:
+            names = ", ".join(projection["without_kernel"])
             console.print(f"not counted, for want of a kernel: {names}", highlight=False)

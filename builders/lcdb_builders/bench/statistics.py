@@ -129,11 +129,11 @@ def _block(block: Block, rng: np.random.Generator) -> dict[str, np.ndarray]:
     if block.unit.learner == DRAWS:
         names = {"n_test": TEST_ROWS, "n_classes_train": 2}
         return {k: np.full(block.shape, v, VARIABLES[k].dtype) for k, v in names.items()}
-    found = {name: _scores(block.shape, rng) for name in METRICS}
+    scores = {name: _scores(block.shape, rng) for name in METRICS}
     others = ["n_clipped"]
     if block.unit.tuning == "tuned":
         others += [f"{what}_{name}" for name in METRICS for what in ("choice", "choice_flag")]
-    return found | {name: np.zeros(block.shape, VARIABLES[name].dtype) for name in others}
+    return scores | {name: np.zeros(block.shape, VARIABLES[name].dtype) for name in others}
 
 
 def read_all(root: str) -> dict[str, float]:

@@ -148,14 +148,14 @@ def compared(names: Iterable[str] | None = None, folder: Path | None = None) -> 
     """
     catalogue = expected()
     ids = {entry.name: entry.id for entry in catalogue.values()} | {id: id for id in catalogue}
-    found = []
+    subjects = []
     for name in ["61", *COMPARED] if names is None else names:
         if name in COMPARED:
-            found.append(Subject(_continuous(name), "generated, continuous features"))
+            subjects.append(Subject(_continuous(name), "generated, continuous features"))
         elif name in ids:
-            found.append(paper_subject(catalogue[ids[name]], folder))
+            subjects.append(paper_subject(catalogue[ids[name]], folder))
         else:
             known = [*COMPARED, *ids]
             msg = f"no dataset {name!r} to time on.{did_you_mean(name, known)}"
             raise LabelError(msg)
-    return found
+    return subjects

@@ -63,12 +63,12 @@ def fit(cases: Sequence[Mapping[str, Any]], products: Sequence[str]) -> tuple[Te
         columns = terms * weight[:, None]
         # Columns of like size, or the solver takes the small ones for zero.
         scale = columns.max(axis=0)
-        found = nnls(columns / scale, micros * weight)[0] / scale
-        predicted = np.maximum(terms @ found, 1e-3 * micros)
+        coefficients = nnls(columns / scale, micros * weight)[0] / scale
+        predicted = np.maximum(terms @ coefficients, 1e-3 * micros)
     ratios = predicted / micros
     chosen = {
         product: float(f"{value:.2g}")
-        for product, value in zip(products, found, strict=True)
+        for product, value in zip(products, coefficients, strict=True)
         if value > 0
     }
     return chosen, float(max(ratios.max(), 1 / ratios.min()))
@@ -81,9 +81,11 @@ def main(arguments: Sequence[str]) -> None:
     ratios = result.get("tuned", {}).get("ratios", {})
     for name in dict.fromkeys(case["learner"] for case in cases):
         print(f"{name}:")
-        mine = [case for case in cases if case["learner"] == name]
+        of_learner = [case for case in cases if case["learner"] == name]
         for kind in ("additive", "fresh"):
-            of_kind = [c for c in mine if (c["sampling"] == "additive") == (kind == "additive")]
+            of_kind = [
+                c for c in of_learner if (c["sampling"] == "additive") == (kind == "additive")
+            ]
             terms, worst = fit(of_kind, ("", *registry.get(name).cost.candidates))
             print(f"    {kind}={json.dumps(terms)},  # within a factor of {worst:.1f}")
         if name in ratios:

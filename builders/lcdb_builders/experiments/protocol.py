@@ -60,8 +60,8 @@ def trials_of(part: Part, block: Block, root: str | Path) -> dict[str, np.ndarra
         The database directory, which holds the snapshot of stored data.
     """
     data = _data(str(root), part.parameters["data"], part) if part.data_sha256 else None
-    found = maker_of(part).trials(part, block.repetitions, data)
-    return {name: array[None] for name, array in found.items()}
+    values = maker_of(part).trials(part, block.repetitions, data)
+    return {name: array[None] for name, array in values.items()}
 
 
 @lru_cache(maxsize=4)

@@ -17,7 +17,7 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block, Unit
 from lcdb_builders.learners.base import Learner, LossyScores
 from lcdb_builders.learners.memory import tables_within
-from lcdb_builders.predict.kernels import Heard, hear, runs
+from lcdb_builders.predict.kernels import KernelAnswers, answers_of, runs
 from lcdb_builders.predict.metrics import Measure, evaluate
 from lcdb_builders.reference.cell import (
     LostCellError,
@@ -106,7 +106,7 @@ class ByKernel:
         repetitions = range(piece.first, piece.stop)
         for which, several in runs(self.snapshot, len(sizes), repetitions):
             only_test = self.rows == ("test",)
-            heard = hear(
+            kernel_answers = answers_of(
                 self.learner,
                 self.snapshot,
                 self.unit,
@@ -114,16 +114,16 @@ class ByKernel:
                 repetitions[several],
                 only_test=only_test,
             )
-            if heard is None:
+            if kernel_answers is None:
                 return self._by_estimator().compute(piece)
             for a, n in enumerate(sizes[which]):
                 for b, repetition in enumerate(repetitions[several]):
-                    for name, value in self._cell(heard, (a, b), n, repetition).items():
+                    for name, value in self._cell(kernel_answers, (a, b), n, repetition).items():
                         values[name][which.start + a, several.start + b] = value
         return Computed(values)
 
     def _cell(
-        self, heard: Heard, place: tuple[int, int], n: int, repetition: int
+        self, kernel_answers: KernelAnswers, place: tuple[int, int], n: int, repetition: int
     ) -> dict[str, float]:
         values: dict[str, float] = {}
         classes = self.snapshot.classes
@@ -134,7 +134,7 @@ class ByKernel:
                 weight = np.ones(len(rows), int)
             else:
                 rows, weight = weighted_rows(self._draws.train(n, repetition))
-            answers = heard.answers(*place, rows, of_test=of_test)
+            answers = kernel_answers.answers(*place, rows, of_test=of_test)
             scores = evaluate(self.measures, answers, weight, classes, self.names)
             values |= {f"{prefix_of(kind)}{name}": value for name, value in scores.items()}
         return values

@@ -274,7 +274,19 @@ class _Result:
         self.lost += computed.lost
 
     def dataset(self, asked: _Asked, unit: Unit, scaling: str, ended: str, top: int) -> xr.Dataset:
-        """Return everything with labels, as a curve of a database has them."""
+        """Return everything with labels, as a curve of a database has them.
+
+        Parameters
+        ----------
+        asked, unit
+            What was computed.
+        scaling
+            Of the features.
+        ended
+            Why it ended, as `spend` says it.
+        top
+            The largest training set there is, of which sizes are shares.
+        """
         reached = int(np.flatnonzero(self.done.any(axis=0)).max()) + 1
         attrs = {name: one.attrs for name, _, one in names_of(asked.measures, asked.rows)}
         attrs |= {
@@ -374,22 +386,22 @@ def _splits(split: Any, own: OwnData, repetitions: int) -> list[Split]:
         )
         raise ArgumentError(msg)
     pairs = split if make is None else make(own.given, own.classes[own.y])
-    found: list[Split] = []
+    kept: list[Split] = []
     for pair in pairs:
         train, test = (_row_numbers(part) for part in pair)
         if not len(train) or not len(test):
             msg = (
-                f"split {len(found)} has {len(train)} training and {len(test)} test rows; expected "
+                f"split {len(kept)} has {len(train)} training and {len(test)} test rows; expected "
                 "some of both"
             )
             raise ArgumentError(msg)
-        found.append((train, test))
-        if len(found) == repetitions:
+        kept.append((train, test))
+        if len(kept) == repetitions:
             break
-    if not found:
+    if not kept:
         msg = "split gives no (training rows, test rows); expected at least one"
         raise ArgumentError(msg)
-    return found
+    return kept
 
 
 def _row_numbers(rows: Any) -> np.ndarray:

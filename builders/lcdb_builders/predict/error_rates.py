@@ -63,20 +63,33 @@ POPULATIONS: dict[str, Callable[[np.random.Generator], Rows]] = {
 def scores(population: str, learner: str, datasets: int, repetitions: int, seed: int) -> np.ndarray:
     """Return accuracies (dataset, repetition); every learner has the same rows.
 
+    Parameters
+    ----------
+    population
+        One of `POPULATIONS`.
+    learner
+        Its name.
+    datasets
+        How many are drawn from the population.
+    repetitions
+        How many training sets of each dataset.
+    seed
+        Of everything random.
+
     Examples
     --------
     >>> scores("two normals", "NMC", datasets=2, repetitions=3, seed=0).shape
     (2, 3)
     """
-    found = np.empty((datasets, repetitions))
+    accuracies = np.empty((datasets, repetitions))
     for i in range(datasets):
         X, y = POPULATIONS[population](np.random.default_rng([seed, i]))
         curve = learning_curve(
             learner, X, y, sizes=[TRAINED], repetitions=repetitions, metrics=["accuracy"],
             seed=seed + i, workers=1, progress=False,
         )  # fmt: skip
-        found[i] = curve["accuracy"].values[0]
-    return found
+        accuracies[i] = curve["accuracy"].values[0]
+    return accuracies
 
 
 def rejections(differences: np.ndarray, count: int) -> dict[str, float]:
@@ -155,10 +168,10 @@ def study(
             for count, by_test in rates.items():
                 row = {"population": name, "pair": [a, b], "repetitions": count}
                 record["rates"].append({**row, **{k: round(v, 4) for k, v in by_test.items()}})
-        for learner, found in by_learner.items():
+        for learner, accuracies in by_learner.items():
             for count in COUNTS:
                 row = {"population": name, "learner": learner, "repetitions": count}
-                record["coverage"].append({**row, "share": round(coverage(found, count), 4)})
+                record["coverage"].append({**row, "share": round(coverage(accuracies, count), 4)})
     return record
 
 

@@ -17,14 +17,14 @@ from lcdb_builders.learners.kept import Kept, bytes_of_cell, keep
 from lcdb_builders.reference.cell import Answers
 from lcdb_builders.reference.metrics import CellScores
 
-__all__ = ["Heard", "hear", "runs"]
+__all__ = ["KernelAnswers", "answers_of", "runs"]
 
 #: Bytes that a run of cells may take while it is computed, beside what is returned of it.
 MOST_BYTES = 2**26
 
 
 @dataclass(frozen=True)
-class Heard:
+class KernelAnswers:
     """What kernels said in a run of cells.
 
     Parameters
@@ -72,7 +72,7 @@ class Heard:
         )
 
 
-def hear(
+def answers_of(
     learner: Learner,
     snapshot: Snapshot,
     unit: Unit,
@@ -81,7 +81,7 @@ def hear(
     *,
     only_test: bool,
     chosen_by: str = "accuracy",
-) -> Heard | None:
+) -> KernelAnswers | None:
     """Return what kernels say in a run of cells; None where there are no kernels.
 
     Parameters
@@ -99,7 +99,7 @@ def hear(
     constant = only_test and unit.split != "varying"
     rows = None if constant else np.arange(snapshot.rows)
     kept = keep(learner, snapshot, block, rows, chosen_by)
-    return None if kept is None else Heard(kept, learner, snapshot)
+    return None if kept is None else KernelAnswers(kept, learner, snapshot)
 
 
 def runs(

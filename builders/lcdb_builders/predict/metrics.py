@@ -17,14 +17,14 @@ from lcdb.schema import METRICS
 from lcdb_builders.reference.cell import Answers
 from lcdb_builders.reference.metrics import cell_scores, labels, share_correct, softmax
 
-__all__ = ["Measure", "Said", "evaluate", "measures_of", "named_metrics"]
+__all__ = ["Measure", "Predictions", "evaluate", "measures_of", "named_metrics"]
 
 #: Equal-width bins of the largest probability in the expected calibration error.
 BINS = 15
 
 
 @dataclass(frozen=True)
-class Said:
+class Predictions:
     """What was said of rows: in class codes, and in columns by class code.
 
     Parameters
@@ -46,7 +46,7 @@ class Said:
     confusion: np.ndarray
 
     @classmethod
-    def of(cls, answers: Answers, weight: np.ndarray, classes: int) -> Said:
+    def of(cls, answers: Answers, weight: np.ndarray, classes: int) -> Predictions:
         """Return what an estimator's answers say, in the words of the metrics."""
         label, p = answers.label, answers.p
         if p is None and answers.scores is not None:
@@ -61,37 +61,37 @@ class Said:
         return cls(answers.y, label, p, weight, counts)
 
 
-Named = Callable[[Said], float]
+Named = Callable[[Predictions], float]
 
 
-def _balanced_accuracy(said: Said) -> float:
-    true = said.confusion.sum(axis=1)
+def _balanced_accuracy(predictions: Predictions) -> float:
+    true = predictions.confusion.sum(axis=1)
     present = true > 0
-    return float(np.mean(np.diag(said.confusion)[present] / true[present]))
+    return float(np.mean(np.diag(predictions.confusion)[present] / true[present]))
 
 
-def _f1_macro(said: Said) -> float:
-    right = np.diag(said.confusion)
-    size = said.confusion.sum(axis=0) + said.confusion.sum(axis=1)
+def _f1_macro(predictions: Predictions) -> float:
+    right = np.diag(predictions.confusion)
+    size = predictions.confusion.sum(axis=0) + predictions.confusion.sum(axis=1)
     present = size > 0  # true or predicted; a class that is neither has no F1
     return float(np.mean(2 * right[present] / size[present]))
 
 
-def _mcc(said: Said) -> float:
-    true, predicted = said.confusion.sum(axis=1), said.confusion.sum(axis=0)
-    total = said.confusion.sum()
-    together = np.trace(said.confusion) * total - true @ predicted
+def _mcc(predictions: Predictions) -> float:
+    true, predicted = predictions.confusion.sum(axis=1), predictions.confusion.sum(axis=0)
+    total = predictions.confusion.sum()
+    together = np.trace(predictions.confusion) * total - true @ predicted
     spread = (total**2 - predicted @ predicted) * (total**2 - true @ true)
     return float(together / np.sqrt(spread)) if spread > 0 else 0.0
 
 
-def _kappa(said: Said) -> float:
-    true, predicted = said.confusion.sum(axis=1), said.confusion.sum(axis=0)
-    total = said.confusion.sum()
+def _kappa(predictions: Predictions) -> float:
+    true, predicted = predictions.confusion.sum(axis=1), predictions.confusion.sum(axis=0)
+    total = predictions.confusion.sum()
     by_chance = total - true @ predicted / total
     if by_chance <= 0:
         return float("nan")
-    return float(1 - (total - np.trace(said.confusion)) / by_chance)
+    return float(1 - (total - np.trace(predictions.confusion)) / by_chance)
 
 
 def _share(part: float, whole: float) -> float:
@@ -99,20 +99,24 @@ def _share(part: float, whole: float) -> float:
 
 
 def _precision(code: int) -> Named:
-    return lambda said: _share(said.confusion[code, code], said.confusion[:, code].sum())
+    return lambda predictions: _share(
+        predictions.confusion[code, code], predictions.confusion[:, code].sum()
+    )
 
 
 def _recall(code: int) -> Named:
-    return lambda said: _share(said.confusion[code, code], said.confusion[code].sum())
+    return lambda predictions: _share(
+        predictions.confusion[code, code], predictions.confusion[code].sum()
+    )
 
 
-def _ece(said: Said) -> float:
-    if said.probability is None:
+def _ece(predictions: Predictions) -> float:
+    if predictions.probability is None:
         return float("nan")
-    largest = said.probability.max(axis=1)
+    largest = predictions.probability.max(axis=1)
     bins = np.clip(np.ceil(largest * BINS).astype(int) - 1, 0, BINS - 1)
-    gap = said.weight * ((said.label == said.y) - largest)
-    return float(np.abs(np.bincount(bins, gap, BINS)).sum() / said.weight.sum())
+    gap = predictions.weight * ((predictions.label == predictions.y) - largest)
+    return float(np.abs(np.bincount(bins, gap, BINS)).sum() / predictions.weight.sum())
 
 
 _NAMED: Mapping[str, tuple[Named, str, str, tuple[float, float]]] = {
@@ -146,7 +150,7 @@ class Measure:
     name
         As it was asked for, or as the function is called.
     function
-        Of `Said`; None for one of the four stored metrics.
+        Of `Predictions`; None for one of the four stored metrics.
     own
         ``f(y, label, probability, weight)`` of the user.
     attrs
@@ -221,25 +225,27 @@ def measures_of(metrics: Any, class_names: Sequence[str]) -> tuple[Measure, ...]
     if not isinstance(several, Iterable):
         msg = f"metrics is {metrics!r}; expected names, functions, or a list of them"
         raise ArgumentError(msg)
-    found = tuple(_measure(one, class_names) for one in several)
-    names = [one.name for one in found]
+    measures = tuple(_measure(one, class_names) for one in several)
+    names = [one.name for one in measures]
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice or not names:
         what = f"two metrics are called {twice[0]!r}" if twice else "no metric is asked for"
         msg = f"{what}; expected different names (a function is called by its __name__)"
         raise ArgumentError(msg)
-    return found
+    return measures
 
 
-def _stored(answers: Answers, said: Said) -> Mapping[str, float]:
+def _stored(answers: Answers, predictions: Predictions) -> Mapping[str, float]:
     """Return the four metrics, each row counted as often as it weighs."""
     if answers.scores is None and answers.p is None:
-        times = said.weight.astype(np.int64)
-        correct = share_correct(np.repeat(said.label, times), np.repeat(said.y, times))
+        times = predictions.weight.astype(np.int64)
+        correct = share_correct(
+            np.repeat(predictions.label, times), np.repeat(predictions.y, times)
+        )
         return {"accuracy": correct}
-    if (said.weight == 1).all():
+    if (predictions.weight == 1).all():
         return vars(answers.metrics)
-    times = said.weight.astype(np.int64)
+    times = predictions.weight.astype(np.int64)
 
     def often(values: np.ndarray | None) -> np.ndarray | None:
         return None if values is None else np.repeat(values, times, axis=0)
@@ -279,18 +285,18 @@ def evaluate(
     names
         What a function of the user's own is given for class codes; the codes if None.
     """
-    said = Said.of(answers, weight, classes)
+    predictions = Predictions.of(answers, weight, classes)
     stored: Mapping[str, float] = {}
     if any(one.is_stored for one in measures):
-        stored = _stored(answers, said)
+        stored = _stored(answers, predictions)
     values = {}
     for one in measures:
         if one.own is not None:
-            y, label = said.y, said.label
+            y, label = predictions.y, predictions.label
             if names is not None:
                 y, label = names[y], names[label]
             try:
-                values[one.name] = float(one.own(y, label, said.probability, weight))
+                values[one.name] = float(one.own(y, label, predictions.probability, weight))
             except Exception as error:
                 msg = (
                     f"the metric {one.name!r} failed: {type(error).__name__}: {error}; expected a "
@@ -298,7 +304,7 @@ def evaluate(
                 )
                 raise ArgumentError(msg) from error
         elif one.function is not None:
-            values[one.name] = one.function(said)
+            values[one.name] = one.function(predictions)
         else:
             values[one.name] = stored.get(one.name, float("nan"))
     return values

@@ -96,9 +96,9 @@ def predictions(
     --------
     >>> import lcdb
     >>> with lcdb.tutorial() as db:
-    ...     said = db.predictions("iris", "LDC", n=40, repetitions=5)
+    ...     predicted = db.predictions("iris", "LDC", n=40, repetitions=5)
     ...     stored = db.curve("iris", "LDC").sel(n=40, repetition=range(5))
-    >>> right = (said.label == said.y).where(said.label >= 0)
+    >>> right = (predicted.label == predicted.y).where(predicted.label >= 0)
     >>> bool(abs(right.mean("row") - stored).max() < 1e-12)
     True
     """
@@ -120,7 +120,7 @@ def predictions(
         "dataset": database.headers[key].id,
         "scaling": database.headers[key].scaling,
     }
-    found = xr.Dataset(
+    result = xr.Dataset(
         {
             "probability": (("repetition", "row", "class"), values["probability"][0]),
             "label": (("repetition", "row"), values["label"][0]),
@@ -129,7 +129,7 @@ def predictions(
         },
         coords,
     )
-    return found.assign_attrs(_account(refits, values, lost, rows, chosen_by))
+    return result.assign_attrs(_account(refits, values, lost, rows, chosen_by))
 
 
 def derive(
@@ -218,6 +218,21 @@ def _refits(
     chosen_by: str,
     allow_import: bool,
 ) -> Refits:
+    """Return the cells that are asked for, to be fitted again; names are checked.
+
+    Parameters
+    ----------
+    database, dataset, labels
+        Which curve; labels by dim.
+    sizes, repetitions
+        Which cells; all that are stored if None.
+    rows
+        One of `ROWS`.
+    chosen_by
+        Of a tuned curve, the metric whose choices are fitted.
+    allow_import
+        Allow classifiers from elsewhere than scikit-learn.
+    """
     for what, name, known in (("rows", rows, ROWS), ("metric", chosen_by, METRICS)):
         if name not in known:
             msg = f"{what} {name!r} does not exist.{did_you_mean(name, known)}"
@@ -276,6 +291,19 @@ def _spent(
 def _account(
     refits: Refits, values: dict[str, np.ndarray], lost: list[Lost], rows: str, chosen_by: str
 ) -> dict[str, Any]:
+    """Return attributes of a result, and warn of cells that are missing or differ.
+
+    Parameters
+    ----------
+    refits
+        The cells.
+    values
+        What was computed of them, by name; `OFF` among them.
+    lost
+        Why cells are missing.
+    rows, chosen_by
+        As they were asked for.
+    """
     if lost:
         msg = f"{refits.unit.label}: {told_lost(lost)}"
         warnings.warn(msg, PartialCurveWarning, stacklevel=4)

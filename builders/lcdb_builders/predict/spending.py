@@ -207,7 +207,17 @@ def _is_over(deadline: float | None) -> bool:
 def _alone(
     work: Work, spending: _Spending, workers: int, deadline: float | None, processes: bool
 ) -> None:
-    """Compute pieces in this process, until others are worth their start."""
+    """Compute pieces in this process, until others are worth their start.
+
+    Parameters
+    ----------
+    work, workers, processes
+        As `spend` takes them.
+    spending
+        What is done.
+    deadline
+        When the budget is over, in seconds of the monotonic clock; None for never.
+    """
     started = time.monotonic()
     first = True
     while spending.pieces.left and (first or not _is_over(deadline)):
@@ -225,7 +235,17 @@ def _alone(
 def _shared(
     work: Work, spending: _Spending, workers: int, deadline: float | None, processes: bool
 ) -> str:
-    """Compute what is left with several workers."""
+    """Compute what is left with several workers; return why it ended.
+
+    Parameters
+    ----------
+    work, workers, processes
+        As `spend` takes them.
+    spending
+        What is done.
+    deadline
+        When the budget is over, in seconds of the monotonic clock; None for never.
+    """
     executor = _processes(work, workers) if processes else ThreadPoolExecutor(workers)
     compute = _compute if processes else _timed(work)
     running: dict[Future, Piece] = {}

@@ -28,8 +28,8 @@ from lcdb_builders.domain.unit import Unit
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.predict.cells import Computed, Piece
-from lcdb_builders.predict.kernels import Heard, hear, runs
-from lcdb_builders.predict.metrics import Measure, Said, evaluate
+from lcdb_builders.predict.kernels import KernelAnswers, answers_of, runs
+from lcdb_builders.predict.metrics import Measure, Predictions, evaluate
 from lcdb_builders.reference.agreement import allowed
 from lcdb_builders.reference.cell import (
     Answers,
@@ -46,7 +46,7 @@ from lcdb_builders.threads import one_thread
 
 __all__ = ["ROWS", "Derived", "Predicted", "Refits", "refits_of"]
 
-#: A cell: its place among sizes and repetitions, and in what was heard.
+#: A cell: its place among sizes and repetitions, and among answers of kernels.
 _Cell = tuple[tuple[int, int], tuple[int, int] | None]
 
 ROWS = ("test", "train", "all")
@@ -121,11 +121,13 @@ class Refits:
         lost = []
         # Files are written by classifiers from elsewhere alone.
         with scratch_folder() if self.learner.foreign else nullcontext(), one_thread():
-            for heard, some in self._heard(piece):
+            for kernel_answers, some in self._answered(piece):
                 for (i, j), place in some:
                     try:
                         cell = (
-                            self.cell(i, j) if place is None else self.repeated(heard, place, i, j)
+                            self.cell(i, j)
+                            if place is None
+                            else self.repeated(kernel_answers, place, i, j)
                         )
                     except LostCellError as error:
                         self._check_lost(i, j, error)
@@ -135,7 +137,7 @@ class Refits:
                         values[name][i - piece.first_size, j - piece.first] = value
         return Computed(values, tuple(lost))
 
-    def _heard(self, piece: Piece) -> Iterator[tuple[Any, list[_Cell]]]:
+    def _answered(self, piece: Piece) -> Iterator[tuple[Any, list[_Cell]]]:
         """Yield what kernels say in runs of the cells of a piece, and which cells these are.
 
         Cells of which kernels do not say what was stored have no place in it.
@@ -144,7 +146,7 @@ class Refits:
         by_repetition = np.argsort(self.repetitions[piece.first : piece.stop]) + piece.first
         repetitions = [self.repetitions[j] for j in by_repetition]
         for which, several in runs(self.snapshot, len(by_size), repetitions):
-            heard = hear(
+            kernel_answers = answers_of(
                 self.learner,
                 self.snapshot,
                 self.unit,
@@ -153,28 +155,32 @@ class Refits:
                 only_test=self.rows == "test",
                 chosen_by=self.chosen_by,
             )
-            right = self._are_stored(heard, by_size[which], by_repetition[several])
+            right = self._are_stored(kernel_answers, by_size[which], by_repetition[several])
             cells: list[_Cell] = [
                 ((int(i), int(j)), (a, b) if right[a, b] else None)
                 for a, i in enumerate(by_size[which])
                 for b, j in enumerate(by_repetition[several])
             ]
-            yield heard, cells
+            yield kernel_answers, cells
 
-    def repeated(self, heard: Heard, place: tuple[int, int], i: int, j: int) -> dict[str, Any]:
+    def repeated(
+        self, kernel_answers: KernelAnswers, place: tuple[int, int], i: int, j: int
+    ) -> dict[str, Any]:
         """Return what is asked of one cell, of what kernels say at its place in a run."""
         train, test = self.drawn(i, j)
         rows, weight = self.asked(train, test)
-        answers = heard.answers(*place, rows, of_test=self.rows == "test")
-        return {**self.said(answers, rows, weight, train), OFF: 0.0}
+        answers = kernel_answers.answers(*place, rows, of_test=self.rows == "test")
+        return {**self.outcome(answers, rows, weight, train), OFF: 0.0}
 
-    def _are_stored(self, heard: Heard | None, sizes: np.ndarray, some: np.ndarray) -> np.ndarray:
+    def _are_stored(
+        self, kernel_answers: KernelAnswers | None, sizes: np.ndarray, some: np.ndarray
+    ) -> np.ndarray:
         """Return of each cell of a run whether kernels give the stored bits; raise if they must."""
-        right = np.full((len(sizes), len(some)), heard is not None)
-        if heard is None:
+        right = np.full((len(sizes), len(some)), kernel_answers is not None)
+        if kernel_answers is None:
             return right
         for name, stored in self.stored.items():
-            numbers, expected = heard.metric(name), stored[np.ix_(sizes, some)]
+            numbers, expected = kernel_answers.metric(name), stored[np.ix_(sizes, some)]
             same = _same(numbers, expected)
             if self.expects_same_bits and not same.all():
                 a, b = np.argwhere(~same)[0]
@@ -182,7 +188,7 @@ class Refits:
                 raise CellError(self._differs(sizes[a], some[b], name, value, kept))
             right &= same
         if self.choices is not None:
-            right &= heard.choices(self.chosen_by) == self.choices[np.ix_(sizes, some)]
+            right &= kernel_answers.choices(self.chosen_by) == self.choices[np.ix_(sizes, some)]
         return right
 
     def cell(self, i: int, j: int) -> dict[str, Any]:
@@ -194,13 +200,13 @@ class Refits:
         rows, weight = self.asked(train, test)
         if self.rows != "test":
             answers = answer_cell(self.learner, model, self.snapshot, rows)
-        return {**self.said(answers, rows, weight, train), OFF: off}
+        return {**self.outcome(answers, rows, weight, train), OFF: off}
 
     def empty(self, shape: tuple[int, int]) -> dict[str, np.ndarray]:
         """Return arrays for what is asked of so many cells."""
         raise NotImplementedError
 
-    def said(
+    def outcome(
         self, answers: Answers, rows: np.ndarray, weight: np.ndarray, train: np.ndarray
     ) -> dict[str, Any]:
         """Return what is asked of one cell, from what its estimator says of rows."""
@@ -208,11 +214,11 @@ class Refits:
 
     def compared(self, answers: Answers, i: int, j: int) -> float:
         """Return the largest difference from a stored number, or raise if it is too large."""
-        found = vars(answers.metrics)
+        numbers = vars(answers.metrics)
         may = allowed(answers, self.learner.score_tolerance(self.unit.parameters))
         worst = 0.0
         for name, stored in self.stored.items():
-            value, kept = found[name], float(stored[i, j])
+            value, kept = numbers[name], float(stored[i, j])
             if _same(value, stored[i, j]):
                 continue
             off = abs(value - kept)
@@ -229,6 +235,17 @@ class Refits:
                 raise CellError(msg) from error
 
     def _differs(self, i: int, j: int, name: str, value: float, kept: float) -> str:
+        """Return in words how a metric of a cell differs from what is kept of it.
+
+        Parameters
+        ----------
+        i, j
+            Places of the cell among sizes and repetitions.
+        name
+            The metric.
+        value, kept
+            Computed now, and stored.
+        """
         msg = (
             f"{self.unit.label} at n = {self.sizes[i]}, repetition {self.repetitions[j]}: fitted "
             f"again, its {name} is {value:.9g}, stored is {kept:.9g}"
@@ -254,15 +271,15 @@ class Predicted(Refits):
             "drawn": np.zeros((*shape, rows), np.int32),
         }
 
-    def said(
+    def outcome(
         self, answers: Answers, rows: np.ndarray, weight: np.ndarray, train: np.ndarray
     ) -> dict[str, Any]:
         """Return probabilities and labels by row."""
-        said = Said.of(answers, weight, self.snapshot.classes)
+        predictions = Predictions.of(answers, weight, self.snapshot.classes)
         one = {name: array[0, 0] for name, array in self.empty((1, 1)).items()}
-        if said.probability is not None:
-            one["probability"][rows] = said.probability
-        one["label"][rows] = said.label
+        if predictions.probability is not None:
+            one["probability"][rows] = predictions.probability
+        one["label"][rows] = predictions.label
         one["drawn"][:] = np.bincount(train, minlength=self.snapshot.rows)
         return one
 
@@ -277,7 +294,7 @@ class Derived(Refits):
         """Return arrays for what is asked of so many cells."""
         return {self.measure.name: np.full(shape, np.nan)}
 
-    def said(
+    def outcome(
         self, answers: Answers, rows: np.ndarray, weight: np.ndarray, train: np.ndarray
     ) -> dict[str, Any]:
         """Return the metric."""

@@ -40,24 +40,24 @@ def allowed(answers: Answers, tolerance: float) -> dict[str, float]:
     (0.333, True, 0.0)
     """
     values = vars(answers.metrics)
-    found = {name: _ROUNDING * abs(value) for name, value in values.items()} | {"n_clipped": 0.0}
+    most = {name: _ROUNDING * abs(value) for name, value in values.items()} | {"n_clipped": 0.0}
     if answers.scores is None or tolerance == 0:
-        return found
+        return most
     scores, y = answers.scores, answers.y
     sizes = np.where(np.isfinite(scores), np.abs(scores), 0).max(axis=1)
     off = tolerance * (1 + sizes)
     odds, p = class_log_odds(scores), softmax(scores)
     rows = np.arange(len(y))
     compared = scores if answers.decisions is None else answers.decisions
-    found["accuracy"] += _close_labels(compared, tolerance) / len(y)
-    found["auc"] += _close_pairs(scores, y, 2 * off)
+    most["accuracy"] += _close_labels(compared, tolerance) / len(y)
+    most["auc"] += _close_pairs(scores, y, 2 * off)
     # dp_c = p_c (1 - p_c) d(odds), and errors are at most 1.
-    found["brier"] += float((2 * (2 * off[:, None]) * p * (1 - p)).sum(axis=1).mean())
+    most["brier"] += float((2 * (2 * off[:, None]) * p * (1 - p)).sum(axis=1).mean())
     unclipped = p[rows, y] >= EPSILON / 2
-    found["cross_entropy"] += float((2 * off * (1 - p[rows, y]))[unclipped].sum()) / len(y)
+    most["cross_entropy"] += float((2 * off * (1 - p[rows, y]))[unclipped].sum()) / len(y)
     edge = np.abs(odds[rows, y] + _CLIP)
-    found["n_clipped"] += float(np.count_nonzero(edge <= 2 * off + _BLUR))
-    return found
+    most["n_clipped"] += float(np.count_nonzero(edge <= 2 * off + _BLUR))
+    return most
 
 
 def _close_labels(values: np.ndarray, tolerance: float) -> int:
@@ -92,8 +92,8 @@ def _close_pairs(scores: np.ndarray, y: np.ndarray, off: np.ndarray) -> float:
         below, above = np.sort(low[~positive]), np.sort(high[~positive])
         near = below.searchsorted(high[positive], "right") - above.searchsorted(low[positive])
         sharp = np.sort(low[~positive & (low == high)])
-        mine = low[positive & (low == high)]
-        ties = sharp.searchsorted(mine, "right") - sharp.searchsorted(mine)
+        of_class = low[positive & (low == high)]
+        ties = sharp.searchsorted(of_class, "right") - sharp.searchsorted(of_class)
         pairs = np.count_nonzero(positive) * np.count_nonzero(~positive)
         shares.append(float(near.sum() - ties.sum()) / pairs)
     return sum(shares) / len(shares)

@@ -32,11 +32,11 @@ CellValues = dict[str, dict[str, float]]
 
 def draws_by_split(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Draws]:
     """Return training and test sets by split; all splits must train on the same rows."""
-    found = {split: block.unit.with_split(split).draws(snapshot.rows) for split in splits}
-    if len({draws.training_split for draws in found.values()}) != 1:
+    by_split = {split: block.unit.with_split(split).draws(snapshot.rows) for split in splits}
+    if len({draws.training_split for draws in by_split.values()}) != 1:
         msg = f"splits are {tuple(splits)}; expected one, or fixed and pool, which share every fit"
         raise ValueError(msg)
-    return found
+    return by_split
 
 
 def default_cell(
@@ -138,10 +138,10 @@ def draws_block(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict
                 distinct[i, j] = len(set(rows.tolist())) if shared.sampling == "bootstrap" else n
                 classes[i, j] = np.count_nonzero(np.bincount(snapshot.y[rows]))
     result: dict[str, Scores] = {}
-    for split, found in draws.items():
+    for split, sets in draws.items():
         varying = split == "varying"
         n_test = (
-            snapshot.rows - distinct if varying else np.full_like(distinct, len(found.fixed_test))
+            snapshot.rows - distinct if varying else np.full_like(distinct, len(sets.fixed_test))
         )
         result[split] = {"n_test": n_test, "n_classes_train": classes.copy()}
     return result

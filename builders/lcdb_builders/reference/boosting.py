@@ -171,14 +171,14 @@ class ADAB(RandomisedClassifier):
     ) -> tuple[Stump, int]:
         """Return the best stump and the weight of the rows that it gets wrong."""
         left = [feature.left(weights) for feature in features]
-        found = [gains(each, total) for each in left]
-        best = max((each.max() for each in found if len(each)), default=None)
+        gain = [gains(each, total) for each in left]
+        best = max((each.max() for each in gain if len(each)), default=None)
         if best is None:
             label = majority(total)
             return Stump(-1, 0.0, label, label), int(total.sum() - total[label])
         equal = best * (1 - RELATIVE) - ABSOLUTE
         for f in feature_order(word, len(features)):
-            splits = np.flatnonzero(found[f] >= equal)
+            splits = np.flatnonzero(gain[f] >= equal)
             if len(splits):
                 break
         below = left[f][splits[0]]

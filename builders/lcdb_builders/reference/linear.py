@@ -147,8 +147,8 @@ class LREG(_Linear):
 
         def objective_at(solution: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
             loss, slope, curvature = self._loss(rows @ solution)
-            found = weight @ loss + penalty @ (solution * solution) / 2
-            return float(found), weight * slope, np.asarray(weight * curvature, float)
+            value = weight @ loss + penalty @ (solution * solution) / 2
+            return float(value), weight * slope, np.asarray(weight * curvature, float)
 
         objective, slope, curvature = objective_at(solution)
         last = np.inf
@@ -173,13 +173,13 @@ class LREG(_Linear):
             size = 1.0
             while True:
                 candidate = solution + size * step
-                found, slope, curvature = objective_at(candidate)
-                near = decrement <= NEAR * objective and found <= (1 + SAME) * objective
-                enough = found <= objective - SUFFICIENT_DECREASE * size * decrement
+                value, slope, curvature = objective_at(candidate)
+                near = decrement <= NEAR * objective and value <= (1 + SAME) * objective
+                enough = value <= objective - SUFFICIENT_DECREASE * size * decrement
                 if near or enough or size < 1e-12:
                     break
                 size /= 2
-            solution, objective = candidate, found
+            solution, objective = candidate, value
         msg = f"LREG found no optimum in {MOST_STEPS} Newton steps"
         raise ArithmeticError(msg)
 

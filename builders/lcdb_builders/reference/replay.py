@@ -181,16 +181,16 @@ class Replayer:
             id = dataset_id(unit.dataset, unit.scaling)
             try:
                 self._brought.bring("snapshots", f"{id}.json", f"{id}.npz")
-                found = snapshots.load(self.root / "snapshots", id)
+                unscaled = snapshots.load(self.root / "snapshots", id)
             except NotFoundError as error:
-                found = self._obtained(id, error)
-            if found.sha256 != unit.dataset_sha256:
+                unscaled = self._obtained(id, error)
+            if unscaled.sha256 != unit.dataset_sha256:
                 msg = (
-                    f"the dataset {id} at hand has the digest {found.sha256[:12]}…, the "
+                    f"the dataset {id} at hand has the digest {unscaled.sha256[:12]}…, the "
                     f"curve was computed on {unit.dataset_sha256[:12]}…: these are other data"
                 )
                 raise DatasetError(msg)
-            self._snapshots[key] = scaled(found, unit.scaling, unit.seed)
+            self._snapshots[key] = scaled(unscaled, unit.scaling, unit.seed)
         return self._snapshots[key]
 
     def _obtained(self, id: str, missing: NotFoundError) -> Snapshot:
@@ -268,12 +268,12 @@ class Replayer:
         self, key: Key, unit: Unit, names: list[str], n: int, repetition: int
     ) -> dict[str, Any]:
         dataset = self.database[key]
-        found = {}
+        values = {}
         for name in names:
             array = dataset[name]
             where = {dim: getattr(unit, dim) for dim in UNIT_DIMS if dim in array.dims}
-            found[name] = array.sel(where).sel(n=n, repetition=repetition).to_numpy()[()]
-        return found
+            values[name] = array.sel(where).sel(n=n, repetition=repetition).to_numpy()[()]
+        return values
 
     def expects_same_bits(self, unit: Unit, learner: Learner) -> bool:
         """Whether stored numbers come from this implementation, and only from such machines."""
@@ -285,8 +285,8 @@ class Replayer:
             return False
         entry = Manifest.read(self.root, unit.dataset).current
         known = entry.by_unit.get(unit) if entry is not None else None
-        here = environment()
-        return known is not None and all(same_kind(here, other) for other in known.computed_on)
+        machine = environment()
+        return known is not None and all(same_kind(machine, other) for other in known.computed_on)
 
 
 def _models(

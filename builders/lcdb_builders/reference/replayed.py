@@ -119,10 +119,10 @@ class Replay:
         else:
             bits = "not bit-equal (computed by another version or machine)"
         beyond = self.beyond_tolerance
-        told = f"NOT within tolerance in {', '.join(beyond)}" if beyond else "within tolerance"
+        outcome = f"NOT within tolerance in {', '.join(beyond)}" if beyond else "within tolerance"
         if self.reference_failure:
-            told = f"failed ({self.reference_failure})"
-        return f"the unit's own path: {bits}; the reference estimator: {told}"
+            outcome = f"failed ({self.reference_failure})"
+        return f"the unit's own path: {bits}; the reference estimator: {outcome}"
 
     def as_json(self) -> dict[str, Any]:
         """Return everything but the estimator as a JSON-able dict; NaN becomes None."""

@@ -146,12 +146,12 @@ class GSVC(OneVsRest):
         self.gamma_ = dataset_gamma(X, weight) if self.gamma is None else float(self.gamma)
         kernel = np.exp(-self.gamma_ * squared_distances(X, X))
         tolerance = kkt_tolerance(self.C)
-        found = [_Dual(kernel, sign, self.C * weight).solve(tolerance) for sign in signs]
-        beta = np.array([solution for solution, _ in found])
+        solutions = [_Dual(kernel, sign, self.C * weight).solve(tolerance) for sign in signs]
+        beta = np.array([solution for solution, _ in solutions])
         support = beta.any(axis=0)
         self.support_vectors_ = X[support]
         self.dual_coef_ = beta[:, support]
-        self.intercept_ = np.array([intercept for _, intercept in found])
+        self.intercept_ = np.array([intercept for _, intercept in solutions])
 
     def _decide(self, X: np.ndarray) -> np.ndarray:
         kernel = np.exp(-self.gamma_ * squared_distances(X, self.support_vectors_))

@@ -143,9 +143,9 @@ class Grower:
             if values.min() == values.max():
                 continue
             varying += 1
-            found = best_split(values, self.y[rows], self.classes, self.leaf)
-            if found is not None:
-                split = Split(feature, *found)
+            place = best_split(values, self.y[rows], self.classes, self.leaf)
+            if place is not None:
+                split = Split(feature, *place)
                 best = split if split.better_than(best) else best
         return best
 

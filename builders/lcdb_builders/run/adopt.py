@@ -58,13 +58,13 @@ class Adopted:
 def others(root: str | os.PathLike[str]) -> list[AnyUnit]:
     """Return the units of a database that other code computed, or nobody knows what code."""
     journal = Journal(root)
-    found = []
+    units = []
     for dataset in _datasets(journal.root):
         entry = believed(journal.root, dataset)
         for unit in journal.built(dataset, entry):
             if _recorded(journal, entry, unit) != {code_digest(unit)}:
-                found.append(unit)
-    return found
+                units.append(unit)
+    return units
 
 
 def _datasets(root: Path) -> list[str]:
@@ -177,12 +177,12 @@ def _stored(journal: Journal, block: Block) -> Scores:
     if entry is None:
         msg = f"{cube_path(journal.root, block.unit.dataset)} was damaged or replaced meanwhile"
         raise DamagedError(msg)
-    row, found = block.unit.sizes.index(n), {}
+    row, values_of = block.unit.sizes.index(n), {}
     with cube_path(journal.root, block.unit.dataset).open("rb") as raw, h5py.File(raw) as file:
         for variable in block.unit.variables:
             values = read_values(file, entry.contents, block.unit, variable)
-            found[variable.name] = np.ascontiguousarray(values[row, repetition][None, None])
-    return found
+            values_of[variable.name] = np.ascontiguousarray(values[row, repetition][None, None])
+    return values_of
 
 
 def _record(journal: Journal, unit: AnyUnit) -> None:

@@ -186,24 +186,28 @@ def build(
     plan = load_plan(plan)
     part = Piece.of(plan, datasets, learners, scalings, tunings)
     asked = _checked(plan, out, part, repetitions, timeout, allow_import)
-    told = choose(progress)
+    display = choose(progress)
     with stop_on_signals() as stop:
         _get_snapshots(asked, offline)
         if scheduler is None and slurm is None:
-            pairs = ((u, asked.snapshots[id]) for id, found in asked.chosen.items() for u in found)
+            pairs = (
+                (u, asked.snapshots[id]) for id, several in asked.chosen.items() for u in several
+            )
             check_memory(pairs, workers or usable_cpus(), psutil.virtual_memory().available)
         with stop.deferred():
             journal = Journal(asked.root)
-            every = [unit for found in asked.units.values() for unit in found]
+            every = [unit for several in asked.units.values() for unit in several]
             for name, curves in Counter(map(_learner_of, journal.outdated(every))).items():
-                told.tell(f"the source of {name} has changed: its {curves} curves are made anew")
+                display.tell(f"the source of {name} has changed: its {curves} curves are made anew")
             with journal.claim(every, {unit: code_digest(unit) for unit in every}) as claims:
                 for snapshot in asked.unscaled.values():
                     snapshots.save(snapshot, asked.root / "snapshots")
                 for learner in asked.learners.values():
                     keep_files(learner, asked.root)
-                jobs, costs = _prepare(asked, journal, retry_failed, told, workers or usable_cpus())
-                builder = Builder(asked.work, journal, costs, stop, told, claims)
+                jobs, costs = _prepare(
+                    asked, journal, retry_failed, display, workers or usable_cpus()
+                )
+                builder = Builder(asked.work, journal, costs, stop, display, claims)
                 with builder.packer:
                     if jobs:
                         # Workers elsewhere compile when they are given the first job.
@@ -270,7 +274,7 @@ def _get_snapshots(asked: _Asked, offline: bool) -> None:
 
 
 def _prepare(
-    asked: _Asked, journal: Journal, retry_failed: bool, told: Progress, workers: int
+    asked: _Asked, journal: Journal, retry_failed: bool, display: Progress, workers: int
 ) -> tuple[list[Job], Costs]:
     """Return what is missing in the order of work."""
     known: list[Subject | None] = [
@@ -286,7 +290,7 @@ def _prepare(
         for unit in units(asked.plan, subject, asked.learners)
     ]
     timings = time_left(
-        asked.chosen, asked.root, repetitions, asked.settings, workers=workers, tell=told.tell
+        asked.chosen, asked.root, repetitions, asked.settings, workers=workers, tell=display.tell
     )
     factor = stretch(every, repetitions, timings)
     jobs = []
@@ -319,7 +323,7 @@ class Builder:
         journal: Journal,
         costs: Callable[[Job], float],
         stop: Stop,
-        told: Progress,
+        display: Progress,
         claims: Claims,
     ) -> None:
         self.work = work
@@ -327,7 +331,7 @@ class Builder:
         self.claims = claims
         self.costs = costs
         self.stop = stop
-        self.told = told
+        self.display = display
         self.tally = Tally()
         self._tell_notes()
         self.presence = Presence(work.root, work.repetitions)
@@ -355,7 +359,7 @@ class Builder:
             settings=self.work.settings,
             costs=self.costs,
             stop=self.stop,
-            progress=Counted(self.told, self.presence.advance),
+            progress=Counted(self.display, self.presence.advance),
             finished=self._finished,
             watch=self._watch,
             tally=self.tally,
@@ -363,19 +367,19 @@ class Builder:
         )
         cells = sum(job.cells for job in jobs)
         # Compiling is a part of the cost, or else the time that is left would be told too long.
-        self.told.begin(sum(map(self.costs, jobs)) + compilation.seconds, cells)
+        self.display.begin(sum(map(self.costs, jobs)) + compilation.seconds, cells)
         self.presence.begin(pool.place, cells)
         self.packer.prepare()
         try:
             engine.run(jobs, self._left)
         finally:
             self.presence.end()
-            self.told.end()
+            self.display.end()
 
     def _tell_notes(self) -> None:
         """Tell what was found damaged, and what becomes of it."""
         while self.journal.notes:
-            self.told.tell(self.journal.notes.pop(0))
+            self.display.tell(self.journal.notes.pop(0))
 
     def _watch(self) -> None:
         self._tell_notes()
@@ -392,9 +396,9 @@ class Builder:
         before = [block for job in jobs for block in job.blocks]
         blocks = []
         for unit in dict.fromkeys(block.unit for block in before):
-            mine = [block for block in before if block.unit == unit]
+            of_unit = [block for block in before if block.unit == unit]
             missing = self.journal.missing(unit, unit.wanted(self.work.repetitions))
-            blocks += [block for block in missing if any(overlap(block, b) for b in mine)]
+            blocks += [block for block in missing if any(overlap(block, b) for b in of_unit)]
         return order(pair(blocks), self.costs, start())
 
     def pack(self) -> Report:
@@ -405,7 +409,7 @@ class Builder:
         self._tell_notes()
         for cube in cubes:
             for note in cube.notes:
-                self.told.tell(note)
+                self.display.tell(note)
         failures = tuple(
             failure
             for chosen in self.work.chosen.values()
@@ -422,7 +426,7 @@ class Builder:
         if failures:
             raise failed(failures, self.work.root)
         chosen_labels = {unit.label for units in self.work.chosen.values() for unit in units}
-        look_for_values(report.cubes.values(), chosen_labels, self.work.root, self.told.tell)
+        look_for_values(report.cubes.values(), chosen_labels, self.work.root, self.display.tell)
         return report
 
     def _check_stop(self) -> None:

@@ -332,15 +332,15 @@ def compile_kernels(
     missing = missing_kinds(kinds)
     if not missing:
         return []
-    names = {family: learners_of(found) for family, found in missing.items()}
+    names = {family: learners_of(kinds_of_family) for family, kinds_of_family in missing.items()}
     tell(announcement(missing.values()))
     children = [Child() for _ in missing]
     done: list[Compiled] = []
     with ThreadPoolExecutor(workers, thread_name_prefix="lcdb compile") as threads:
         try:
             running = {
-                threads.submit(_compile, child, found): names[family]
-                for child, (family, found) in zip(children, missing.items(), strict=True)
+                threads.submit(_compile, child, kinds_of_family): names[family]
+                for child, (family, kinds_of_family) in zip(children, missing.items(), strict=True)
             }
             while running:
                 look()
@@ -389,7 +389,7 @@ def _told(
 
 def check(compiled: Iterable[Compiled]) -> None:
     """Raise the first failure, if there is one."""
-    for found in compiled:
-        if found.reason:
-            msg = f"kernels of {', '.join(found.learners)} cannot be compiled: {found.reason}"
+    for each in compiled:
+        if each.reason:
+            msg = f"kernels of {', '.join(each.learners)} cannot be compiled: {each.reason}"
             raise LCDBError(msg)

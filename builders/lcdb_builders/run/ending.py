@@ -41,11 +41,11 @@ def look_for_values(
     tell
         Called with a line.
     """
-    found = [pair for cube in cubes for pair in cube.statuses.items() if pair[0] in labels]
+    by_label = [pair for cube in cubes for pair in cube.statuses.items() if pair[0] in labels]
     reason = f"'lcdb status {root}' says why"
-    empty = [label for label, status in found if status == "failed"]
+    empty = [label for label, status in by_label if status == "failed"]
     if empty:
         msg = f"{len(empty)} curves have no value in any cell, the first {empty[0]}; {reason}"
         raise FailedBlocksError(msg)
-    if partial := sum(status == "partial" for _, status in found):
+    if partial := sum(status == "partial" for _, status in by_label):
         tell(f"{partial} curves lack values in some cells; {reason}")

@@ -62,19 +62,19 @@ def pair(blocks: Iterable[Block]) -> list[Job]:
     >>> [job.splits for job in pair(blocks)]
     [('varying',), ('fixed', 'pool')]
     """
-    found: list[Job] = []
+    jobs: list[Job] = []
     shared: dict[str, list[Block]] = {}
     for block in blocks:
         if isinstance(block.unit, Part):
-            found.append(Job(block, ()))
+            jobs.append(Job(block, ()))
         elif block.unit.split in ("fixed", "pool"):
             shared.setdefault(block.with_split("fixed").key, []).append(block)
         else:
-            found.append(Job(block, (block.unit.split,)))
+            jobs.append(Job(block, (block.unit.split,)))
     for pairable in shared.values():
         splits = tuple(sorted(block.unit.split for block in pairable))
-        found.append(Job(pairable[0].with_split(splits[0]), splits))
-    return found
+        jobs.append(Job(pairable[0].with_split(splits[0]), splits))
+    return jobs
 
 
 def overlap(one: Block, other: Block) -> bool:
@@ -136,7 +136,7 @@ def order(jobs: Iterable[Job], costs: Callable[[Job], float], start: int = 0) ->
     by_dataset: dict[str, list[tuple[float, Job]]] = {}
     for job in jobs:
         by_dataset.setdefault(job.dataset, []).append((costs(job), job))
-    found: list[Job] = []
+    ordered: list[Job] = []
     largest = sorted(by_dataset, key=lambda d: (-sum(c for c, _ in by_dataset[d]), d))
     for dataset in largest:
         ranked = sorted(by_dataset[dataset], key=lambda entry: (-entry[0], entry[1].block.key))
@@ -145,5 +145,5 @@ def order(jobs: Iterable[Job], costs: Callable[[Job], float], start: int = 0) ->
             like = [job for cost, job in ranked if cost >= shortest]
             ranked = ranked[len(like) :]
             turn = start % len(like)
-            found += like[turn:] + like[:turn]
-    return found
+            ordered += like[turn:] + like[:turn]
+    return ordered

@@ -49,19 +49,19 @@ def usable_cpus(
 
 def _groups(cgroup: Path, own: Path) -> list[Path]:
     """Return the folders of the process's control group and its parents (v2), or v1's own."""
-    found = [cgroup, cgroup / "cpu", cgroup / "cpu,cpuacct"]
+    folders = [cgroup, cgroup / "cpu", cgroup / "cpu,cpuacct"]
     try:
         lines = own.read_text().splitlines()
     except OSError:
-        return found
+        return folders
     for line in lines:
         _, controllers, name = [*line.split(":", 2), "", ""][:3]
         mount = cgroup if not controllers else cgroup / controllers
         if controllers and "cpu" not in controllers.split(","):
             continue
-        here = mount / name.strip("/")
-        found += [here, *(p for p in here.parents if p != mount and mount in p.parents)]
-    return found
+        folder = mount / name.strip("/")
+        folders += [folder, *(p for p in folder.parents if p != mount and mount in p.parents)]
+    return folders
 
 
 def _quota(folder: Path) -> float | None:

@@ -81,13 +81,13 @@ class Counted:
     [30]
     """
 
-    def __init__(self, told: Progress, count: Callable[[int], None]) -> None:
-        self.begin, self.tell, self.end = told.begin, told.tell, told.end
-        self._told, self._count = told, count
+    def __init__(self, display: Progress, count: Callable[[int], None]) -> None:
+        self.begin, self.tell, self.end = display.begin, display.tell, display.end
+        self._display, self._count = display, count
 
     def advance(self, cost: float, cells: int) -> None:
         """Tell that so much is done, and count it."""
-        self._told.advance(cost, cells)
+        self._display.advance(cost, cells)
         self._count(cells)
 
 

@@ -127,5 +127,5 @@ class Jobs:
 def _answer(error: Exception) -> str:
     """Return what SLURM said, without what dask-jobqueue puts around it."""
     text = str(error)
-    said = text.rpartition("stderr:")[2] if "stderr:" in text else text
-    return " ".join(said.split()) or type(error).__name__
+    reason = text.rpartition("stderr:")[2] if "stderr:" in text else text
+    return " ".join(reason.split()) or type(error).__name__

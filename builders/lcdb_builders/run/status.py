@@ -145,7 +145,7 @@ class Overview:
         """Return label, status and reason of what failed, timed out or lacks values."""
         every = [
             *((curve.unit.label, curve.status, curve.reason) for curve in self.curves),
-            *((found.part.label, found.status, found.reason) for found in self.parts),
+            *((one.part.label, one.status, one.reason) for one in self.parts),
         ]
         untold = {"complete", "not_built"}
         return [entry for entry in every if entry[2] and entry[1] not in untold]
@@ -177,7 +177,7 @@ def overview(root: str | os.PathLike[str]) -> Overview:
             parts.append(_part(journal, unit, packed))
         elif not unit.is_draws:
             curves.append(_curve(journal, unit, packed, blocks[unit], repetitions[unit.dataset]))
-    parts.sort(key=lambda found: (found.part.dataset, found.part.place))
+    parts.sort(key=lambda status: (status.part.dataset, status.part.place))
     return Overview(tuple(sorted(curves, key=_place)), tuple(parts), tuple(builders))
 
 
@@ -198,8 +198,8 @@ def _repetitions(
         for held in entry.slices[:1]:
             dataset = held.unit.dataset
             most[dataset] = max(most[dataset], entry.repetitions)
-    for unit, found in blocks.items():
-        most[unit.dataset] = max([most[unit.dataset], *(block.stop for block in found)])
+    for unit, several in blocks.items():
+        most[unit.dataset] = max([most[unit.dataset], *(block.stop for block in several)])
     return most
 
 
@@ -215,11 +215,11 @@ def _datasets(root: Path) -> list[str]:
 
 def _asked_for(journal: Journal) -> list[AnyUnit]:
     """Return the units that builds have been asked for, by their folders."""
-    found = []
+    units = []
     for folder in journal.folders():
         with suppress(FileNotFoundError, DamagedError):
-            found.append(described(read_record(folder / LAYOUT_NAME)["unit"]))
-    return found
+            units.append(described(read_record(folder / LAYOUT_NAME)["unit"]))
+    return units
 
 
 def _entry(root: Path, dataset: str) -> Entry | None:

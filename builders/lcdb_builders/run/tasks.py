@@ -84,11 +84,11 @@ def compute(
     from lcdb_builders.learners import registry
     from lcdb_builders.reference.block import draws_block
 
-    here = block_from_json(block)
+    task = block_from_json(block)
     if not (Path(root) / "snapshots").is_dir():
         msg = f"{root} is not to be seen from {environment()['host']}; expected a shared folder"
         raise NotFoundError(msg)
-    source = code_digest(here.unit)
+    source = code_digest(task.unit)
     if source != block["source"]:
         msg = (
             f"{environment()['host']} has other kernels (sources {source[:12]}…) than the machine "
@@ -97,20 +97,20 @@ def compute(
         raise LCDBError(msg)
     journal = Journal(root)
     outcomes: dict[str, int] = {"new": 0, "duplicate": 0}
-    unit = here.unit
+    unit = task.unit
     if isinstance(unit, Part):
-        outcomes[journal.publish(here, trials_of(unit, here, root), environment(), source)] += 1
+        outcomes[journal.publish(task, trials_of(unit, task, root), environment(), source)] += 1
         return outcomes
     snapshot = _snapshot(root, unit)
     if unit.is_draws:
-        found = draws_block(snapshot, here, splits)
+        results = draws_block(snapshot, task, splits)
     else:
         learner = registry.for_unit(unit, allow_import=allow_import, root=root)
         _check_source(learner, unit)
-        found = learner.block(snapshot, here, tuple(splits))
+        results = learner.block(snapshot, task, tuple(splits))
     for split in splits:
-        mine = here.with_split(split)
-        outcomes[journal.publish(mine, found[split], environment(), source)] += 1
+        of_split = task.with_split(split)
+        outcomes[journal.publish(of_split, results[split], environment(), source)] += 1
     return outcomes
 
 
@@ -193,11 +193,11 @@ def time_unit(root: str, unit: Mapping[str, Any], allow_import: bool) -> dict[st
     from lcdb_builders.learners import registry
     from lcdb_builders.planning.timing import time_cells
 
-    here = unit_of(unit)
-    snapshot = _snapshot(root, here)
-    learner = registry.for_unit(here, allow_import=allow_import, root=root)
-    found = time_cells(learner, snapshot, here)
-    return {"sizes": found.sizes, "seconds": found.seconds}
+    timed = unit_of(unit)
+    snapshot = _snapshot(root, timed)
+    learner = registry.for_unit(timed, allow_import=allow_import, root=root)
+    results = time_cells(learner, snapshot, timed)
+    return {"sizes": results.sizes, "seconds": results.seconds}
 
 
 def prepare_timing(root: str, unit: Mapping[str, Any], allow_import: bool) -> None:

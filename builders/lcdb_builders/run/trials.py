@@ -83,7 +83,7 @@ def build_trials(
     units = {name: every}  # a filter leaves the other parts out of the cube
     settings = Settings(timeout, allow_import=False)
     work = Work(root, settings, most, {name: Target(name)}, units, units)
-    told = choose(progress)
+    display = choose(progress)
     journal = Journal(root)
     sources: dict[AnyUnit, str] = {part: code_digest(part) for part in every}
     with stop_on_signals() as stop, stop.deferred(), journal.claim(every, sources) as claims:
@@ -95,7 +95,7 @@ def build_trials(
                 journal.retry(part)
             blocks += journal.missing(part, part.trials, Lengths(1, block_length(part)))
         jobs = order(pair(blocks), _seconds, start())
-        builder = Builder(work, journal, _seconds, stop, told, claims)
+        builder = Builder(work, journal, _seconds, stop, display, claims)
         with builder.packer:
             if jobs:
                 with open_pool(workers, scheduler, slurm, certificates) as pool:

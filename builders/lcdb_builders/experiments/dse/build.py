@@ -77,7 +77,7 @@ def build_dse(
     """
     chosen = _chosen("task", tasks if tasks is not None else PAPER_TASKS)
     home = Path(data_home).expanduser() if data_home is not None else None
-    found: dict[str, Snapshot] = {}
+    data_of: dict[str, Snapshot] = {}
     missing: dict[str, str] = {}
     for task in chosen:
         try:
@@ -88,10 +88,10 @@ def build_dse(
             missing[task] = str(error)
             continue
         if data is not None:
-            found[task] = data
+            data_of[task] = data
     there = [task for task in chosen if task not in missing]
-    wanted = parts(there, learners, modes, trials=trials, seed=seed, data=found)
-    return build_trials(wanted, out, data=found.values(), **options), missing
+    wanted = parts(there, learners, modes, trials=trials, seed=seed, data=data_of)
+    return build_trials(wanted, out, data=data_of.values(), **options), missing
 
 
 def obtain(task: str, root: Path, home: Path | None, *, download: bool) -> Snapshot | None:
@@ -115,6 +115,17 @@ def parts(
     data: dict[str, Snapshot] | None = None,
 ) -> list[Part]:
     """Return the parts of some tasks, learners and modes.
+
+    Parameters
+    ----------
+    tasks, learners, modes
+        Labels of the experiment; all learners and modes if None.
+    trials
+        How many of each part.
+    seed
+        The master seed.
+    data
+        The rows of tasks that have stored ones.
 
     Examples
     --------

@@ -98,13 +98,13 @@ def _rf(chosen: Configuration, state: np.random.RandomState) -> ClassifierMixin:
 
 
 def _draw_svm(rng: np.random.Generator) -> dict[str, Any]:
-    found = {
+    configuration = {
         "C": _log_uniform(rng, 0.01, 100),
         "kernel": _choice(rng, ("linear", "poly", "rbf", "sigmoid")),
     }
-    if found["kernel"] == "poly":
-        found["degree"] = _choice(rng, (2, 3, 4, 5))
-    return found
+    if configuration["kernel"] == "poly":
+        configuration["degree"] = _choice(rng, (2, 3, 4, 5))
+    return configuration
 
 
 def _svm(chosen: Configuration, state: np.random.RandomState) -> ClassifierMixin:

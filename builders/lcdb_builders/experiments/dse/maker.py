@@ -61,9 +61,9 @@ def trials(part: Part, run: range, data: Snapshot | None) -> dict[str, np.ndarra
     data
         Stored rows of the task, where it has them.
     """
-    found = [_trial(part, trial, data) for trial in run]
+    outcomes = [_trial(part, trial, data) for trial in run]
     variables = part.experiment.part_variables(part.labels)
-    return {v.name: np.array([values[v.name] for values in found], v.dtype) for v in variables}
+    return {v.name: np.array([values[v.name] for values in outcomes], v.dtype) for v in variables}
 
 
 def _keys(part: Part) -> dict[str, StreamKey]:

@@ -130,6 +130,17 @@ def _digits(home: Path | None, download: bool) -> Snapshot:
 
 
 def _snapshot(id: str, X: np.ndarray, y: np.ndarray, classes: map, name: str) -> Snapshot:
+    """Return rows of scikit-learn as a snapshot.
+
+    Parameters
+    ----------
+    id, name
+        What the snapshot is called.
+    X, y
+        Features and class codes.
+    classes
+        Names of the classes by code.
+    """
     import sklearn
 
     X = np.ascontiguousarray(X, np.float64)

@@ -190,6 +190,19 @@ def _run(
     sigma: str,
     partial_minibatch: str,
 ) -> Lifetimes:
+    """Run lifetimes with given hyper-parameters.
+
+    Parameters
+    ----------
+    algorithm, episodes, sigma, partial_minibatch
+        As for `lifetimes`.
+    key
+        Of the streams that the lifetimes draw from.
+    trials
+        Numbers of the streams below it.
+    columns
+        Hyper-parameters by name, a value for each trial.
+    """
     if sigma not in SIGMAS:
         msg = f"no sigma is called {sigma!r}.{did_you_mean(sigma, SIGMAS)}"
         raise PlanError(msg)
@@ -225,7 +238,17 @@ def _run_ppo(key: StreamKey, trials: np.ndarray, found: Lifetimes, partial: bool
 def _run_actor_critic(
     key: StreamKey, trials: np.ndarray, found: Lifetimes, start: float, learned: bool
 ) -> None:
-    """Run trials by eights, with critics of like size beside each other: the loops are shared."""
+    """Run trials by eights, with critics of like size beside each other: the loops are shared.
+
+    Parameters
+    ----------
+    key, trials
+        As `_run` takes them.
+    found
+        Has the hyper-parameters; the rest is filled in.
+    start, learned
+        Of the standard deviation of actions, see `SIGMAS`.
+    """
     columns = found.hyperparameters
     orders = columns["critic_independent_order"], columns["critic_dependent_order"]
     order = np.lexsort(orders)

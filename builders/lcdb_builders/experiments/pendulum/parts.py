@@ -53,15 +53,15 @@ def parts(
     >>> [part.label for part in parts(["ppo"], 100, seed=1)]
     ['pendulum-ppo']
     """
-    found = []
+    asked = []
     for label in dict.fromkeys(labels):
         if label not in LABELS:
             msg = f"no algorithm is called {label!r}.{did_you_mean(label, LABELS)}"
             raise LabelError(msg)
         wanted = trials[label] if isinstance(trials, Mapping) else int(trials)
         params = _params(label, partial_minibatch)
-        found.append(_part(label, params, wanted, seed, episodes))
-    return found
+        asked.append(_part(label, params, wanted, seed, episodes))
+    return asked
 
 
 def _params(label: str, partial_minibatch: str) -> dict[str, str]:
@@ -77,6 +77,17 @@ def _params(label: str, partial_minibatch: str) -> dict[str, str]:
 
 
 def _part(label: str, params: Mapping[str, Any], trials: int, seed: int, episodes: int) -> Part:
+    """Return one part.
+
+    Parameters
+    ----------
+    label
+        Of the cube.
+    params
+        What the trials are run with.
+    trials, seed, episodes
+        As `parts` takes them.
+    """
     text = canonical_json(params)
     return Part(
         "pendulum", (label,), seed, IMPLEMENTATION, text, length=episodes, trials=trials
