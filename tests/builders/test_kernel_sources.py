@@ -104,7 +104,10 @@ CHANGE = {
     "what a foreign name stands for": edited("main.py", "import numpy as np", "import math as np"),
     "through a module": edited("core/shapes.py", "x * x", "x * 3"),
     "a statement that binds nothing": {**FILES, "main.py": MAIN + "\nregister(3)\n"},
-    "a loop that registers": {**FILES, "main.py": MAIN + "\nfor x in (1, 3):\n    register(x)\n"},
+    "a loop that registers": {
+        **FILES,
+        "core/helpers.py": HELPERS + "\nfor one in (1, 3):\n    register(one)\n",
+    },
     "a default": edited("main.py", "def odd(x)", "def odd(x=1)"),
 }
 

@@ -147,17 +147,20 @@ def test_grids_need_not_ascend(sampling):
 
 
 def test_threads_share_tables(monkeypatch):
-    """Each finds its own, whatever the others make room for."""
+    """Each finds its own, and none is made twice."""
+    made = []
+
+    def slow_table(task, columns, most):
+        made.append(len(task.y))
+        time.sleep(0.05)
+        return len(task.y)
+
     monkeypatch.setattr(learner_module, "_last", {})
-    monkeypatch.setattr(learner_module, "table_of", _slow_table)
+    monkeypatch.setattr(learner_module, "table_of", slow_table)
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(_rows_of_table, [30, 40, 50, 60] * 6))
-    assert found == [30, 40, 50, 60] * 6
-
-
-def _slow_table(task, columns, most):
-    time.sleep(0.01)
-    return len(task.y)
+        found = list(threads.map(_rows_of_table, [30, 40] * 4))
+    assert found == [30, 40] * 4
+    assert sorted(made) == [30, 40]
 
 
 def _rows_of_table(rows):

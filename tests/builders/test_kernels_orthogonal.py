@@ -21,7 +21,7 @@ from tests.support.problems import KINDS, problem
 def fit(kind, X, sign, price):
     """Decision values of all rows, by the kernel in scaled coordinates."""
     Z, mean, scale = scaled(X)
-    root = logistic_root(scale, price) if kind == LOGISTIC else hinge_root(Z, mean, scale)
+    root = logistic_root(scale, price) if kind == LOGISTIC else hinge_root(mean, scale)
     theta = np.zeros(X.shape[1] + 1)
     XT = np.ascontiguousarray(Z.T)
     problem = Problem(XT, len(X), sign, np.ones(len(X)), penalty_of(root), root, price)
