@@ -22,7 +22,6 @@ from lcdb_builders.kernels.linear.coordinates import (
     scaled,
     turned,
 )
-from lcdb_builders.kernels.linear.newton import MISSED
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall
 from lcdb_builders.learners.costing import Cost
@@ -75,10 +74,11 @@ class _Linear(OneVsRestLearner):
         """Fill a block; returns how many fits found no optimum."""
         kind, task, columns, root = self._in_coordinates(call, float(tuning.grid.max()))
         held = hold_out_of(task, columns, tuning, tuned)
-        count = kernels.linear_block(
-            kind, task, columns, penalty_of(root), root, tuning, held, tuned, decisions
+        return int(
+            kernels.linear_block(
+                kind, task, columns, penalty_of(root), root, tuning, held, tuned, decisions
+            )
         )
-        return int(count[MISSED])
 
 
 class LREG(_Linear):
@@ -165,5 +165,5 @@ class LSVC(_Linear):
         if not largest > (_STEEP / max(price, 1.0)) ** 0.5:
             if is_far:
                 return kernels.LSVC, *rotated(features, mean, scale)
-            return kernels.LSVC, features, hinge_root(features, mean, scale)
+            return kernels.LSVC, features, hinge_root(mean, scale)
         return kernels.STEEP, *(turned(X, mean) if is_far else as_they_are(X))

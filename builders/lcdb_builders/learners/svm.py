@@ -11,7 +11,6 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning, hold_out_of
 from lcdb_builders.kernels.svm.block import Aims, svm_block
 from lcdb_builders.kernels.svm.gram import Gram, gram_of
-from lcdb_builders.kernels.svm.working_set import MISSED
 from lcdb_builders.learners.base import Parameter
 from lcdb_builders.learners.batch import BlockCall
 from lcdb_builders.learners.costing import Cost
@@ -92,7 +91,7 @@ class GSVC(OneVsRestLearner):
 
     def solve(self, call: BlockCall, tuning: Tuning, tuned: Tuned, decisions: np.ndarray) -> int:
         """Fill a block; returns how many fits found no optimum."""
-        count = svm_block(
+        missed = svm_block(
             call.task,
             call.columns,
             _gram(call.snapshot),
@@ -102,4 +101,4 @@ class GSVC(OneVsRestLearner):
             tuned,
             decisions,
         )
-        return int(count[MISSED])
+        return int(missed)

@@ -8,9 +8,9 @@ Every fit of a block that is not tuned starts from the model of the whole pool (
 along additive curves too, so that a cell's numbers do not depend on which other cells are computed
 with it: not even the last bit, by which rows of few distinct values tie or do not.
 
-Tuned cells have a path from strong to weak penalties, on which every fit starts where the last ones
-point to. Paths start from the model of the whole pool (LREG) or from 0 (LSVC), and refits from the
-path's own models.
+Tuned cells have a path from strong to weak penalties, on which every fit starts from the one
+before, and LREG's from the fourth on where the last three point to. Paths start from the model of
+the whole pool (LREG) or from 0 (LSVC), and refits from the path's own models.
 """
 
 from __future__ import annotations
@@ -35,13 +35,12 @@ from lcdb_builders.kernels.linear.models import (
     LREG,
     LSVC,
     STEEP,
+    copy_rows,
     decide_columns,
     fit,
     models_of,
     set_price,
-    take_rows,
 )
-from lcdb_builders.kernels.linear.newton import MISSED
 from lcdb_builders.kernels.scores.cells import begin_curve, cell_of, linear_scores
 from lcdb_builders.kernels.scores.one_vs_rest import (
     count_part,
@@ -111,14 +110,14 @@ def _start_from_pool(block):
     for row in task.pool:
         cell.counts[task.y[row]] += 1.0
     fitted_classes(cell)
-    take_rows(task, task.pool, len(task.pool), models)
+    copy_rows(task, task.pool, len(task.pool), models)
     set_price(block.kind, models, block.tuning.grid[len(block.tuning.grid) - 1])
     for c in range(task.classes):
         if cell.fitted[c]:
             fit(block.kind, TOLERANCE, models, c, len(task.pool))
             if not np.isfinite(models.theta[c]).all():  # a start need not be an optimum
                 models.theta[c] = 0.0
-    models.count[MISSED] = 0
+    models.missed[0] = 0
     path.start[:] = models.theta
     path.theta[:] = models.theta
 
@@ -127,7 +126,7 @@ def _start_from_pool(block):
 def _take(block, rows):
     """Take rows in hand, with their weights."""
     models = block.models
-    take_rows(block.task, rows, len(rows), models)
+    copy_rows(block.task, rows, len(rows), models)
     for i in range(len(rows)):
         models.weight[i] = block.cell.weight[rows[i]]
 
@@ -166,7 +165,7 @@ def _refit(block, i, r):
         for c in range(task.classes):
             if cell.fitted[c]:
                 copy(path.theta[g, c], models.theta[c])
-                models.carried.known[c] = 0  # the scores are not this model's
+                models.carried.known[c] = False  # the scores are not this model's
                 fit(block.kind, TOLERANCE, models, c, cell.size[0])
         decide_columns(block.columns, models, cell)
         for c in range(task.classes if block.decisions.size > 0 else 0):  # tests ask for them
@@ -187,7 +186,7 @@ def _run(block):
         repetition = task.first + r
         begin_curve(task, repetition, cell)
         if nested:
-            take_rows(task, cell.order, task.sizes[len(task.sizes) - 1], models)
+            copy_rows(task, cell.order, task.sizes[len(task.sizes) - 1], models)
         for i in range(len(task.sizes)):
             n = task.sizes[i]
             take_classes(task, n, repetition, cell)
@@ -226,9 +225,8 @@ def linear_block(kind, task, columns, unit, unit_root, tuning, held, tuned, deci
 
     Returns
     -------
-    (4,) int64
-        Passes over rows, linear systems, models fitted by reflections, and models not found, whose
-        cells mean nothing.
+    int
+        How many models were not found, whose cells mean nothing.
     """
     classes, p = task.classes, len(unit)
     models, cell = models_of(task, unit, unit_root), cell_of(task, columns, p - 1)
@@ -242,4 +240,4 @@ def linear_block(kind, task, columns, unit, unit_root, tuning, held, tuned, deci
     if kind == LREG or (kind == LSVC and tuned.choices.size == 0):
         _start_from_pool(block)
     _run(block)
-    return models.count
+    return models.missed[0]

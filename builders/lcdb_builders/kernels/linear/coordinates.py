@@ -80,12 +80,12 @@ def logistic_root(scale: np.ndarray, ridge: float) -> np.ndarray:
     return np.diag(np.append(np.sqrt(ridge) / scale, 0.0))
 
 
-def hinge_root(Z: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def hinge_root(mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Return the square root R of ``|w|² + b²``, where b is the intercept of unscaled features.
 
     Examples
     --------
-    >>> hinge_root(*scaled(np.array([[2.0], [6.0]]))).tolist()
+    >>> hinge_root(np.array([4.0]), np.array([2.0])).tolist()
     [[0.5, 0.0], [-2.0, 1.0]]
     """
     root = np.diag(np.append(1 / scale, 1.0))

@@ -19,14 +19,12 @@ from lcdb_builders.kernels.core.sets import copy
 from lcdb_builders.kernels.linear.logistic import DECREASE, LEAST_LENGTH, NEAR, STEPS, TOLERANCE
 from lcdb_builders.kernels.linear.newton import (
     LEAST_PIVOT,
-    PASSES,
-    SYSTEMS,
     add_outer,
     add_products,
     add_weighted_gram,
     cholesky,
     cholesky_solve,
-    linear_scores,
+    fill_scores,
     multiply_lower,
     quadratic,
 )
@@ -38,11 +36,10 @@ FRESH = 512
 # With a smaller pivot the moments have lost too many digits: the rows themselves make up for them.
 REFINED = 1e-6
 
-#: What is known of each class, along a path of prices. Of the rows whose optimum it is: `known`
-#: (K,), how many they are, 0 if that is not known; `z` (K, rows), their scores; `loss` (K,) without
-#: its price. Of the rows that are `active` (K, rows), 0 or 1: `moments` (K, p, p), their sum of
-#: w x x' (lower triangle), `targets` (K, p), that of w t x; and `age` (K,), how many outer products
-#: ago they were summed afresh.
+#: What is known of each class, along a path of prices. If its last optimum is `known` (K,): `z` (K,
+#: rows), scores there, and `loss` (K,) without its price. Of the rows that are `active` (K, rows),
+#: 0 or 1: `moments` (K, p, p), their sum of w x x' (lower triangle), `targets` (K, p), that of
+#: w t x; and `age` (K,), how many outer products ago they were summed afresh.
 Carried = namedtuple("Carried", "known z loss active moments targets age")
 
 
@@ -50,7 +47,7 @@ Carried = namedtuple("Carried", "known z loss active moments targets age")
 def carried(classes, p, rows):
     """Return what is known of no rows."""
     return Carried(
-        known=np.zeros(classes, np.int64),
+        known=np.zeros(classes, np.bool_),
         z=np.empty((classes, rows)),
         loss=np.zeros(classes),
         active=np.zeros((classes, rows)),
@@ -63,7 +60,7 @@ def carried(classes, p, rows):
 @kernel(borrow=True)
 def forget(carried, c):
     """Know nothing of a class."""
-    carried.known[c] = 0
+    carried.known[c] = False
     carried.active[c] = 0.0
     carried.moments[c] = 0.0
     carried.targets[c] = 0.0
@@ -71,16 +68,16 @@ def forget(carried, c):
 
 
 @kernel(reorder=True, borrow=True)
-def _hinge(first, n, sign, weight, z, active, within):
-    """Loss of rows first..n-1, and which are within the margin; returns how many changed."""
-    t = sign[first:n]
-    w = weight[first:n]
-    f = z[first:n]
-    before = active[first:n]
-    now = within[first:n]
+def _hinge(n, sign, weight, z, active, within):
+    """Loss of the first n rows, and which are within the margin; returns how many changed."""
+    t = sign[:n]
+    w = weight[:n]
+    f = z[:n]
+    before = active[:n]
+    now = within[:n]
     loss = 0.0
     changed = 0.0
-    for r in range(n - first):
+    for r in range(n):
         gap = 1.0 - t[r] * f[r]
         inside = 1.0 if gap > 0.0 else 0.0
         gap = max(gap, 0.0)
@@ -115,15 +112,12 @@ def _refresh(problem, within, moments, targets, spare, scaled):
 
 
 @kernel(glue=True)
-def _exchange(problem, first, within, active, moments, targets, x):
+def _exchange(problem, within, active, moments, targets, x):
     """Move rows that turned active or passive into or out of the moments."""
     p = len(targets)
-    before = active[first : problem.n]
-    now = within[first : problem.n]
-    for i in range(len(now)):
-        change = now[i] - before[i]
+    for r in range(problem.n):
+        change = within[r] - active[r]
         if change != 0.0:
-            r = first + i
             for j in range(p - 1):
                 x[j] = problem.XT[j, r]
             x[p - 1] = 1.0
@@ -134,7 +128,7 @@ def _exchange(problem, first, within, active, moments, targets, x):
 
 
 @kernel(glue=True)
-def _activate(problem, first, changed, within, carried, c, scratch):
+def _activate(problem, changed, within, carried, c, scratch):
     """Bring moments and targets to the rows within the margin, of which so many changed."""
     active = carried.active[c]
     moments = carried.moments[c]
@@ -144,8 +138,8 @@ def _activate(problem, first, changed, within, carried, c, scratch):
         _refresh(problem, within, moments, targets, scratch.rows[0], scratch.rows[2])
         carried.age[c] = 0
     else:
-        _exchange(problem, first, within, active, moments, targets, scratch.vectors[0])
-    copy(within[first : problem.n], active[first:])
+        _exchange(problem, within, active, moments, targets, scratch.vectors[0])
+    copy(within[: problem.n], active)
 
 
 @kernel(glue=True)
@@ -156,7 +150,7 @@ def _refine(problem, active, L, scale, goal, scratch):
     pull = scratch.rows[2]
     gradient = scratch.vectors[3]
     step = scratch.vectors[4]
-    linear_scores(problem.XT, 0, problem.n, goal, z)
+    fill_scores(problem.XT, 0, problem.n, goal, z)
     for r in range(problem.n):
         price = 2.0 * problem.price * problem.weight[r] * active[r]
         pull[r] = price * (problem.sign[r] - z[r])
@@ -227,7 +221,7 @@ def _go_less_far(problem, theta, step, squared, objective, z, along, goal):
 
 
 @kernel(borrow=True)
-def finite_newton(problem, theta, exact, carried, c, scratch, count):
+def finite_newton(problem, theta, exact, carried, c, scratch):
     """Go from `theta` to the optimum.
 
     Parameters
@@ -242,8 +236,6 @@ def finite_newton(problem, theta, exact, carried, c, scratch, count):
         What is known of all classes, and which of them this is.
     scratch
         Workspace.
-    count
-        Passes and linear systems are counted here.
 
     Returns
     -------
@@ -260,19 +252,17 @@ def finite_newton(problem, theta, exact, carried, c, scratch, count):
     within = scratch.rows[1]
     goal = scratch.vectors[1]
     step = scratch.vectors[2]
-    first = carried.known[c]
-    linear_scores(XT, first, n, theta, z)
-    loss, changed = _hinge(first, n, sign, weight, z, active, within)
-    if first > 0:
-        loss += carried.loss[c]
-    copy(active[:first], within)
-    carried.known[c] = 0
+    if carried.known[c]:
+        loss, changed = carried.loss[c], 0.0
+        copy(active[:n], within)
+    else:
+        fill_scores(XT, 0, n, theta, z)
+        loss, changed = _hinge(n, sign, weight, z, active, within)
+    carried.known[c] = False
     objective = problem.price * loss + 0.5 * quadratic(problem.P, theta)
     for _ in range(STEPS):
         if changed > 0.0:
-            _activate(problem, first, changed, within, carried, c, scratch)
-        first = 0
-        count[SYSTEMS] += 1
+            _activate(problem, changed, within, carried, c, scratch)
         squared = _solve(problem, theta, carried, c, scratch, goal, step)
         if not squared >= 0.0:
             return False
@@ -282,16 +272,15 @@ def finite_newton(problem, theta, exact, carried, c, scratch, count):
             copy(goal, theta)
             return True
         before = objective
-        linear_scores(XT, 0, n, goal, along)
-        loss, changed = _hinge(0, n, sign, weight, along, active, within)
-        count[PASSES] += 1
+        fill_scores(XT, 0, n, goal, along)
+        loss, changed = _hinge(n, sign, weight, along, active, within)
         objective = problem.price * loss + 0.5 * quadratic(problem.P, goal)
         settled = changed == 0.0  # the minimum of the quadratic, and that is the objective there
         if settled or squared <= NEAR * before or objective <= before - DECREASE * squared:
             copy(goal, theta)
             copy(along[:n], z)
             if settled:
-                carried.known[c] = n
+                carried.known[c] = True
                 carried.loss[c] = loss
                 if exact:
                     _refine(problem, active, scratch.L, scratch.vectors[0], goal, scratch)
@@ -300,8 +289,7 @@ def finite_newton(problem, theta, exact, carried, c, scratch, count):
             continue
         if not _go_less_far(problem, theta, step, squared, before, z, along, goal):
             return False
-        linear_scores(XT, 0, n, theta, z)
-        loss, changed = _hinge(0, n, sign, weight, z, active, within)
+        fill_scores(XT, 0, n, theta, z)
+        loss, changed = _hinge(n, sign, weight, z, active, within)
         objective = problem.price * loss + 0.5 * quadratic(problem.P, theta)
-        count[PASSES] += 1
     return False

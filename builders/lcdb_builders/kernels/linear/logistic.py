@@ -10,8 +10,6 @@ from __future__ import annotations
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.linear.newton import (
     LEAST_PIVOT,
-    PASSES,
-    SYSTEMS,
     add_weighted_gram,
     cholesky,
     cholesky_solve,
@@ -33,7 +31,7 @@ DECREASE, LEAST_LENGTH = 1e-4, 1e-12
 
 
 @kernel(borrow=True)
-def damped_newton(problem, tolerance, theta, scratch, count):
+def damped_newton(problem, tolerance, theta, scratch):
     """Go from `theta` to the optimum with exact Hessians and a line search.
 
     Parameters
@@ -47,8 +45,6 @@ def damped_newton(problem, tolerance, theta, scratch, count):
         Start, and on return the optimum.
     scratch
         Workspace.
-    count
-        Passes and Hessians are counted here.
 
     Returns
     -------
@@ -69,7 +65,6 @@ def damped_newton(problem, tolerance, theta, scratch, count):
     L = scratch.L
     loss = logistic_pass(problem, theta, True, z, slope, curve, gradient)
     objective = loss + 0.5 * quadratic(P, theta)
-    count[PASSES] += 1
     for _ in range(STEPS):
         multiply_lower(P, theta, penalised)
         for i in range(p):
@@ -77,7 +72,6 @@ def damped_newton(problem, tolerance, theta, scratch, count):
             for j in range(i + 1):
                 H[i, j] = P[i, j]
         add_weighted_gram(problem.XT, problem.n, curve, scratch.rows[3], H)
-        count[SYSTEMS] += 1
         smallest = cholesky(H, L, scale)
         cholesky_solve(L, scale, gradient, step)
         squared = 0.0
@@ -104,7 +98,6 @@ def damped_newton(problem, tolerance, theta, scratch, count):
             for i in range(p):
                 theta[i] = start[i] - length * step[i]
             loss = logistic_pass(problem, theta, True, z, slope, curve, gradient)
-            count[PASSES] += 1
             objective = loss + 0.5 * quadratic(P, theta)
             if squared <= NEAR * before or objective <= before - DECREASE * length * squared:
                 break

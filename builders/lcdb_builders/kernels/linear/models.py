@@ -13,7 +13,7 @@ import numpy as np
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.linear.hinge import carried, finite_newton, forget
 from lcdb_builders.kernels.linear.logistic import TOLERANCE, damped_newton
-from lcdb_builders.kernels.linear.newton import MISSED, REFLECTED, Problem, scratch
+from lcdb_builders.kernels.linear.newton import Problem, scratch
 from lcdb_builders.kernels.linear.qr_fallback import HINGE, LOGISTIC, orthogonal_newton
 from lcdb_builders.kernels.linear.steep_hinge import steep_newton
 from lcdb_builders.kernels.scores.cells import has_own_columns, linear_scores
@@ -24,11 +24,11 @@ __all__ = [
     "LSVC",
     "STEEP",
     "Models",
+    "copy_rows",
     "decide_columns",
     "fit",
     "models_of",
     "set_price",
-    "take_rows",
 ]
 
 #: `STEEP` is LSVC where its penalty is lost beside its loss.
@@ -37,9 +37,9 @@ LREG, LSVC, STEEP = 0, 1, 2
 #: Models and the training rows in hand. `theta` (K, p), coefficients and intercept; `unit` (p, p)
 #: penalty of size 1 and its root `unit_root`; `price` (1,), of LREG's penalty or of LSVC's loss;
 #: `P` and `root`, the penalty in use. `XT` (d, rows), `sign` (K, rows), `weight` (rows,).
-#: `carried` what LSVC knows of its moments. `count` (4,): what `newton` has names for.
+#: `carried` what LSVC knows of its moments. `missed` (1,): how many fits found no optimum.
 Models = namedtuple(
-    "Models", "theta unit unit_root price P root XT sign weight carried scratch count"
+    "Models", "theta unit unit_root price P root XT sign weight carried scratch missed"
 )
 
 
@@ -61,7 +61,7 @@ def models_of(task, unit, unit_root):
         weight=np.ones(rows),
         carried=carried(classes, p, rows),
         scratch=scratch(p, rows),
-        count=np.zeros(4, np.int64),
+        missed=np.zeros(1, np.int64),
     )
 
 
@@ -79,7 +79,7 @@ def set_price(kind, models, price):
 
 
 @kernel(borrow=True)
-def take_rows(task, rows, count, models):
+def copy_rows(task, rows, count, models):
     """Copy the first few of training rows into `XT` and `sign`."""
     for i in range(count):
         row = rows[i]
@@ -102,7 +102,7 @@ def fit(kind, tolerance, models, c, n):
         Of LREG, see `damped_newton`; LSVC's last digits are worked out at `TOLERANCE` alone.
     models
         Rows, and where to start; its model of class `c` is replaced. What LSVC carries must be of
-        the first of these rows.
+        these rows.
     c, n
         Class, and number of rows.
 
@@ -114,23 +114,20 @@ def fit(kind, tolerance, models, c, n):
     if kind == STEEP:
         if not steep_newton(problem, theta):
             theta[:] = np.nan
-            models.count[MISSED] += 1
+            models.missed[0] += 1
         return
     if kind == LREG:
-        reached = damped_newton(problem, tolerance, theta, models.scratch, models.count)
+        reached = damped_newton(problem, tolerance, theta, models.scratch)
     else:
         exact = tolerance <= TOLERANCE
-        reached = finite_newton(
-            problem, theta, exact, models.carried, c, models.scratch, models.count
-        )
+        reached = finite_newton(problem, theta, exact, models.carried, c, models.scratch)
     if not reached:
         if kind == LSVC:
             forget(models.carried, c)
         theta[:] = 0.0
-        models.count[REFLECTED] += 1
         if not orthogonal_newton(LOGISTIC if kind == LREG else HINGE, problem, theta):
             theta[:] = np.nan
-            models.count[MISSED] += 1
+            models.missed[0] += 1
 
 
 @kernel(borrow=True)

@@ -16,17 +16,13 @@ from lcdb_builders.kernels.core.jit import kernel
 
 __all__ = [
     "LEAST_PIVOT",
-    "MISSED",
-    "PASSES",
-    "REFLECTED",
-    "SYSTEMS",
     "Problem",
     "add_outer",
     "add_products",
     "add_weighted_gram",
     "cholesky",
     "cholesky_solve",
-    "linear_scores",
+    "fill_scores",
     "logistic_pass",
     "multiply_lower",
     "quadratic",
@@ -36,9 +32,6 @@ __all__ = [
 # Rows per run: 17 features of so many rows are 70 kB.
 RUN = 512
 LEAST_PIVOT = 1e-15
-# What solvers count: passes over rows, linear systems, models fitted by reflections, and models
-# that were not found.
-PASSES, SYSTEMS, REFLECTED, MISSED = range(4)
 
 #: What is to be minimised: the loss of the first `n` columns of `XT` (d, rows), of classes `sign`
 #: (rows,), +1 or -1, and weights `weight` (rows,), plus half of theta' P theta. Of the penalty `P`
@@ -46,7 +39,7 @@ PASSES, SYSTEMS, REFLECTED, MISSED = range(4)
 #: factor of the squared hinge.
 Problem = namedtuple("Problem", "XT n sign weight P root price")
 
-#: Workspace of a solver, made once for many fits: `rows` (4, n), `vectors` (9, p), a Hessian `H`
+#: Workspace of a solver, made once for many fits: `rows` (4, n), `vectors` (5, p), a Hessian `H`
 #: and its factor `L` (p, p).
 Scratch = namedtuple("Scratch", "rows vectors H L")
 
@@ -54,11 +47,11 @@ Scratch = namedtuple("Scratch", "rows vectors H L")
 @kernel(glue=True)
 def scratch(p, n):
     """Return the workspace for p coefficients and at most n rows."""
-    return Scratch(np.empty((4, n)), np.empty((9, p)), np.empty((p, p)), np.zeros((p, p)))
+    return Scratch(np.empty((4, n)), np.empty((5, p)), np.empty((p, p)), np.zeros((p, p)))
 
 
 @kernel(reorder=True, borrow=True)
-def linear_scores(XT, first, stop, theta, z):
+def fill_scores(XT, first, stop, theta, z):
     """Fill ``z[first:stop]`` with the scores of those rows."""
     d = len(theta) - 1
     b = theta[d]
@@ -199,7 +192,7 @@ def logistic_pass(problem, theta, want_loss, z, slope, curve, gradient):
     first = 0
     while first < n:
         stop = min(n, first + RUN)
-        linear_scores(XT, first, stop, theta, z)
+        fill_scores(XT, first, stop, theta, z)
         least += _slopes(first, stop, sign, weight, z, slope, curve)
         if want_loss:
             loss += _log_loss(first, stop, sign, weight, z)

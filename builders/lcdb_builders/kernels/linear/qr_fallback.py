@@ -12,7 +12,7 @@ import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.linear.logistic import DECREASE, LEAST_LENGTH, NEAR, STEPS, TOLERANCE
-from lcdb_builders.kernels.linear.newton import add_products, linear_scores, logistic_pass
+from lcdb_builders.kernels.linear.newton import add_products, fill_scores, logistic_pass
 
 __all__ = ["HINGE", "LOGISTIC", "factor", "newton_step", "orthogonal_newton"]
 
@@ -52,9 +52,9 @@ def factor(AT, scale):
             total = 0.0
             for r in range(len(v)):
                 total += v[r] * other[r]
-            factor = total / half
+            share = total / half
             for r in range(len(v)):
-                other[r] -= factor * v[r]
+                other[r] -= share * v[r]
         v[0] = diagonal
 
 
@@ -84,7 +84,7 @@ def newton_step(AT, scale, gradient, step):
 def _hinge_pass(problem, theta, z, slope, curve, gradient):
     """Fill derivatives and gradient of the squared hinge, as `logistic_pass`; return the loss."""
     n = problem.n
-    linear_scores(problem.XT, 0, n, theta, z)
+    fill_scores(problem.XT, 0, n, theta, z)
     loss = 0.0
     for r in range(n):
         price = problem.price * problem.weight[r]

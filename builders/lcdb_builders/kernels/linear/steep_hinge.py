@@ -32,8 +32,6 @@ STEPS = 300
 # Steps this small, as a share of the coefficients, are rounding; from the other on, steps that grow
 # no smaller are, too.
 DONE, EXHAUSTED = 1e-14, 1e-10
-# A step is long enough where its slope is less than this share of what it was at first.
-FLAT = 0.5
 
 
 @kernel
@@ -199,7 +197,7 @@ def _along(problem, step, along):
 
 
 @kernel(borrow=True)
-def _activate(problem, gap, active):
+def _note_active(problem, gap, active):
     """Note which rows lack something of their margin; return how many changed."""
     changed = 0
     for r in range(problem.n):
@@ -286,7 +284,7 @@ def _minimise(problem, widest, theta):
     gap, rest, along, active = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
     _missing(problem, high, low, gap, rest)
     _gradient(problem, share, high, low, gap, rest, gradient)
-    changed = _activate(problem, gap, active)
+    changed = _note_active(problem, gap, active)
     last = np.inf
     theta[:] = 0.0
     for _ in range(STEPS):
@@ -297,7 +295,7 @@ def _minimise(problem, widest, theta):
         _go(high, low, step, length, to_high, to_low)
         _missing(problem, to_high, to_low, gap, rest)
         _gradient(problem, share, to_high, to_low, gap, rest, gradient)
-        changed = _activate(problem, gap, active)
+        changed = _note_active(problem, gap, active)
         high[:] = to_high
         low[:] = to_low
         moved = length * _largest(step)

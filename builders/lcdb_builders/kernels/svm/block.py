@@ -52,7 +52,7 @@ from lcdb_builders.kernels.svm.machines import (
     settle_class,
     warm_starts_of,
 )
-from lcdb_builders.kernels.svm.working_set import MISSED, leave_all
+from lcdb_builders.kernels.svm.working_set import leave_all
 
 __all__ = ["Aims", "svm_block"]
 
@@ -265,9 +265,8 @@ def _climb(block):
                 settle_class(machines, moving, c, tolerance, centre, reach_of(C, n))
             path.beta[g, c] = machines.beta[c]
             path.f[g, c] = machines.f[c]
-            machines.count[MISSED] += missed(
-                machines.top[c], machines.bottom[c], block.aims.limits[g]
-            )
+            limit = block.aims.limits[g]
+            machines.missed[0] += missed(machines.top[c], machines.bottom[c], limit)
             path.centre[g, c] = 0.5 * (machines.top[c] + machines.bottom[c])
             for t in range(held.sizes[HELD_COPIES]):
                 part.F[c, t] = machines.f[c, held.held[t]] + path.centre[g, c]
@@ -362,8 +361,8 @@ def svm_block(task, columns, gram, tuning, aims, held, tuned, decisions):
 
     Returns
     -------
-    (4,) int64
-        Rounds, pair steps, rows moved, and machines that violate optimality by more than its limit.
+    int
+        How many machines violate optimality by more than its limit.
     """
     grid, classes, tunes = tuning.grid, task.classes, tuned.choices.size > 0
     carries = task.sampling == ADDITIVE and not tunes
@@ -381,4 +380,4 @@ def svm_block(task, columns, gram, tuning, aims, held, tuned, decisions):
             _carry(block, sets, r)
         else:
             _fit_anew(block, r)
-    return machines.count
+    return machines.missed[0]

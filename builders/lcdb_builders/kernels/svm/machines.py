@@ -14,7 +14,7 @@ import numpy as np
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.svm.free_vectors import snapped
 from lcdb_builders.kernels.svm.gram import add_kernel_rows
-from lcdb_builders.kernels.svm.working_set import MISSED, Machine, leave_all, near, settle
+from lcdb_builders.kernels.svm.working_set import Machine, leave_all, near, settle
 
 __all__ = [
     "Machines",
@@ -39,9 +39,9 @@ RATIO = 2.0**0.5
 #: The machines of all classes: `gram`, a `Gram`; `sign` (K, N), coefficients `beta` and decision
 #: values without intercept `f` (K, N), `bound` (N,) of coefficients, errors' extremes `top`,
 #: `bottom` (K,) as `settle` has them, `known` (K,) rows that they cover, `fresh` (K,) rows in the
-#: set of moving rows when it was gathered; `support`, `by` (N,) workspace; `count` (4,) see
-#: `svm_block`.
-Machines = namedtuple("Machines", "gram sign beta f bound top bottom known fresh support by count")
+#: set of moving rows when it was gathered; `support`, `by` (N,) workspace; `missed` (1,),
+#: how many have not come to their optimum.
+Machines = namedtuple("Machines", "gram sign beta f bound top bottom known fresh support by missed")
 
 #: Machines of the pool: rows per draw `sizes` (A,), `share` (A, K, N) of its bound that each
 #: coefficient has, `centre` (A, K) intercepts, `order` (A, K, pool) rows by their distance from the
@@ -77,7 +77,7 @@ def machines_of(task, gram):
         fresh=np.zeros(classes, np.int64),
         support=np.empty(rows, np.int64),
         by=np.empty(rows),
-        count=np.zeros(4, np.int64),
+        missed=np.zeros(1, np.int64),
     )
 
 
@@ -97,7 +97,7 @@ def settle_class(machines, moving, c, tolerance, centre, reach):
         How far from that errors are of rows that may well move.
     """
     m = machines
-    machine = Machine(m.gram, m.sign[c], m.bound, m.beta[c], m.f[c], m.count)
+    machine = Machine(m.gram, m.sign[c], m.bound, m.beta[c], m.f[c])
     m.top[c], m.bottom[c] = settle(machine, tolerance, centre, reach, moving)
 
 
@@ -122,7 +122,7 @@ def decide(machines, limit, columns, cell):
     rows = columns.rows
     for c in range(len(cell.fitted)):
         if cell.fitted[c]:
-            machines.count[MISSED] += missed(machines.top[c], machines.bottom[c], limit)
+            machines.missed[0] += missed(machines.top[c], machines.bottom[c], limit)
             intercept = 0.5 * (machines.top[c] + machines.bottom[c])
             f = machines.f[c]
             F = cell.F[c]
@@ -141,7 +141,7 @@ def warm_starts_of(task, C, tolerance, machines, moving):
     C, tolerance
         Price of a row's hinge loss, and the violation of optimality that is aimed at.
     machines, moving
-        Workspace, left as they were; a set of moving rows.
+        Workspace: `bound` is left at 0, the rest is of no use; a set of moving rows, left empty.
     """
     pool, classes, rows = task.pool, task.classes, len(task.y)
     m = len(pool)

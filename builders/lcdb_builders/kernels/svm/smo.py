@@ -140,7 +140,7 @@ def _pair_steps(dual, tolerance, budget, up, down, gain, bits):
 
 @kernel
 def solve_dual(dual, tolerance):
-    """Bring coefficients to the optimum; returns how many pair steps were taken.
+    """Bring coefficients to the optimum.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def solve_dual(dual, tolerance):
     low, beta, high = dual.low, dual.beta, dual.high
     size = len(dual.error)
     if dual.free.count[0] > 0 and newton_steps(dual, tolerance) <= tolerance:
-        return 0
+        return
     up = np.empty(size)
     down = np.empty(size)
     gain = np.zeros(size, np.float32)
@@ -168,7 +168,7 @@ def solve_dual(dual, tolerance):
         gap, steps = _pair_steps(dual, tolerance, batch, up, down, gain, bits)
         total += steps
         if total >= MOST_STEPS or (gap <= tolerance and tried):
-            return total
+            return
         spent += steps * (PAIR_STEP + PER_ROW * size)
         count = 0
         for r in range(size):
@@ -177,11 +177,11 @@ def solve_dual(dual, tolerance):
         if gap <= tolerance:
             tried = True  # for the last digits
             if not fits or newton_steps(dual, tolerance) <= tolerance:
-                return total
+                return
             continue
         price = MULTIPLICATION * count * (0.7 * count * count + 4.0 * (count + size))
         if spent >= share * price and fits:
             if newton_steps(dual, tolerance) <= tolerance:
-                return total
+                return
             spent = 0.0
             share = 1.0

@@ -19,18 +19,15 @@ from lcdb_builders.kernels.svm.free_vectors import NEVER, Dual, free_rows
 from lcdb_builders.kernels.svm.gram import add_kernel_rows
 from lcdb_builders.kernels.svm.smo import solve_dual
 
-__all__ = ["MISSED", "Machine", "Near", "leave_all", "near", "settle"]
+__all__ = ["Machine", "Near", "leave_all", "near", "settle"]
 
 FREE_ROWS = 384
 MOST_ROUNDS = 1000
-# What machines count: rounds, pair steps, rows moved, and machines that missed their optimum.
-ROUNDS, PAIR_STEPS, MOVED, MISSED = range(4)
 
 #: The machine of a class: kernel of all rows, a `Gram`; `sign` (N,), the class as +1 or -1;
 #: `bound` (N,), C times weight, 0 outside the training set; signed coefficients `beta` (N,) with
-#: sum 0, and decision values without intercept that they give, `f` (N,); `count` (4,), of `ROUNDS`,
-#: `PAIR_STEPS` and so on.
-Machine = namedtuple("Machine", "gram sign bound beta f count")
+#: sum 0, and decision values without intercept that they give, `f` (N,).
+Machine = namedtuple("Machine", "gram sign bound beta f")
 #: Rows near the margin: `rows` (S,), their place in it by row `slot` (N,) or -1, `size` (1,), their
 #: kernel `K` (S, S), those between their bounds `free`, and workspace.
 Near = namedtuple("Near", "rows slot size K filled error beta low high moved by free")
@@ -42,7 +39,7 @@ def near(rows, places, like):
     return Near(
         rows=np.empty(places, np.int64),
         slot=np.full(rows, -1, np.int64),
-        size=np.zeros(2, np.int64),
+        size=np.zeros(1, np.int64),
         K=np.empty((places, places + 8), like.dtype),
         filled=np.zeros(places, np.int64),
         error=np.empty(places),
@@ -182,7 +179,7 @@ def _solve_near(machine, tolerance, centre, moving):
         high=moving.high[:size],
         free=moving.free,
     )
-    steps = solve_dual(dual, tolerance)
+    solve_dual(dual, tolerance)
     moved = 0
     top = -NEVER
     bottom = NEVER
@@ -199,9 +196,6 @@ def _solve_near(machine, tolerance, centre, moving):
         if moving.beta[s] > moving.low[s]:
             bottom = min(bottom, moving.error[s])
     add_kernel_rows(machine.gram, moving.moved, moving.by, moved, machine.f)
-    machine.count[ROUNDS] += 1
-    machine.count[PAIR_STEPS] += steps
-    machine.count[MOVED] += moved
     return moved, base + 0.5 * (top + bottom)
 
 
