@@ -132,6 +132,7 @@ class Sources:
         return self._modules[name]
 
     def _note_import(self, module: _Module, node: ast.Import | ast.ImportFrom) -> None:
+        """Note what the names of an import stand for: a module of the package or what is in one."""
         for alias in node.names:
             if isinstance(node, ast.Import):
                 name, whole, source = alias.asname or alias.name.split(".")[0], alias.name, ""
@@ -158,6 +159,7 @@ class Sources:
         return self._definitions[key]
 
     def _reached(self, keys: Iterable[Key]) -> set[Key]:
+        """Return definitions and all that they reach, through any number of names."""
         reached: set[Key] = set()
         waiting = list(keys)
         while waiting:

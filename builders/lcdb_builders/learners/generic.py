@@ -117,6 +117,7 @@ class GenericLearner(Learner):
         return full
 
     def _check_names(self, params: Mapping[str, Any]) -> None:
+        """Raise unless all parameters are those of a step, as far as it lists them."""
         known: set[str] = set()
         for prefix, cls in self._steps:
             listed = [key.removeprefix(prefix) for key in self.defaults if key.startswith(prefix)]
@@ -131,6 +132,7 @@ class GenericLearner(Learner):
                 raise PlanError(msg)
 
     def _refuse(self, params: Mapping[str, Any]) -> None:
+        """Raise if parameters ask for threads, or for decision values of pairs of classes."""
         for key, value in params.items():
             if _own(key) in THREADS and value not in (None, 1):
                 msg = (
@@ -145,6 +147,7 @@ class GenericLearner(Learner):
                 raise PlanError(msg)
 
     def _check_classifier(self, estimator: Any) -> None:
+        """Raise unless the last step is a classifier, as far as it says what it is."""
         from sklearn.base import is_classifier, is_regressor
 
         last = self.classes[-1]
@@ -181,6 +184,7 @@ class GenericLearner(Learner):
         return estimator
 
     def _make_step(self, cls: type, own: Mapping[str, Any], seeds: Any) -> Any:
+        """Return a step with its parameters, of one thread and without messages."""
         names, _ = accepted(cls, self._listed(cls))
         extra: dict[str, Any] = {}
         if seeds is not None and all(own.get(name) is None for name in SEEDS):

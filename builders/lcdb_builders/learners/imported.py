@@ -96,6 +96,7 @@ scikit-learn, and importing it would run code; if you trust it, say so with --al
 
 
 def _member(path: str, module: object, name: str, where: str) -> type:
+    """Return a class of a module that can be fitted, or raise."""
     cls = getattr(module, name, None)
     if cls is None:
         hint = did_you_mean(name, [known for known in dir(module) if known[:1].isupper()])

@@ -19,6 +19,7 @@ SWEEPS = 30
 
 @kernel(reorder=True, borrow=True)
 def _dot(a, b):
+    """Return the sum of products."""
     total = 0.0
     for i in range(len(a)):
         total += a[i] * b[i]
@@ -27,6 +28,7 @@ def _dot(a, b):
 
 @kernel(reorder=True, borrow=True)
 def _rotate(a, b, cosine, sine):
+    """Rotate two rows in their plane."""
     for i in range(len(a)):
         above = a[i]
         below = b[i]

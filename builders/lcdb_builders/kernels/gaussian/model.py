@@ -240,6 +240,7 @@ def _quadratic_scores(white, intercept, Y, size, z, s):
 
 @kernel(borrow=True)
 def _centre_columns(XT, centre, a, b, Y):
+    """Fill Y with columns a:b less the centre."""
     for j in range(len(centre)):
         x = XT[j, a:b]
         y = Y[j]

@@ -2,7 +2,7 @@
 
 Means are kept relative to the first row of a class, as the reference has them: integers stay exact,
 and rows that are all equal have variance 0. The scatter is never formed, only its triangular root
-(`triangles`), or the deviations themselves.
+(`roots`), or the deviations themselves.
 """
 
 from __future__ import annotations

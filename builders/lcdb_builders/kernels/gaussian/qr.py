@@ -17,7 +17,7 @@ __all__ = ["factor", "insert_row", "invert", "solve", "solve_transposed"]
 def insert_row(R, v):
     """Update an upper triangular R so that R'R grows by v v'; overwrites v.
 
-    Plane rotations: their error is that of one rounding of the rows, however many came before.
+    Plane rotations are backward stable: sums of products are never formed.
     """
     d = len(v)
     for i in range(d):
@@ -78,6 +78,7 @@ def factor(Z, first, stop, n, ridge, L):
 
 @kernel(reorder=True, borrow=True)
 def _reflect(v, scale, a):
+    """Reflect a column."""
     along = 0.0
     for i in range(len(v)):
         along += v[i] * a[i]

@@ -137,6 +137,7 @@ NearestBuffers = namedtuple("NearestBuffers", "best label room confusion order p
 
 
 def _buffers_of(task: Task, columns: Columns) -> NearestBuffers:
+    """Return room for the cells of a block, one after the other."""
     size, slots = len(columns.rows), len(task.pool)
     return NearestBuffers(
         best=np.empty(_whole_lanes(size)),
@@ -243,6 +244,7 @@ def _walk_to_draw(task, columns, table, n, buffers):
 
 @kernel(borrow=True)
 def _run(task, columns, table, buffers, out):
+    """Fill the cells of a block."""
     order = buffers.order
     for r in range(task.stop - task.first):
         done = 0

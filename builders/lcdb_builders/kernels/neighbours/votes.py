@@ -68,6 +68,7 @@ Block = namedtuple("Block", "task tuning test study buffers cell held tuned")
 
 
 def _buffers_of(task: Task, columns: Columns, tuning: Tuning, weight: np.ndarray) -> VoteBuffers:
+    """Return room for the cells of a block; `weight` (N,) is that of the cell in hand."""
     values = len(tuning.grid)
     most = min(int(tuning.grid.max()), int(task.sizes[-1]))
     return VoteBuffers(

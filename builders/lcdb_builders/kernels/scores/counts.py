@@ -59,6 +59,7 @@ def _grouped_auc(p, counts, order, c):
 
 @kernel
 def _mean_grouped_auc(p, counts):
+    """Return the mean AUC of the classes that have test rows, NaN if it is one."""
     area = 0.0
     present = 0
     for c in range(p.shape[1]):

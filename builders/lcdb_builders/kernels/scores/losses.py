@@ -302,7 +302,7 @@ def margin_losses(margin, label, a, b, rows):
     f = margin[a : a + pad(size)]
     truth = label[a : a + pad(size)]
     right = 0
-    for i in range(len(f)):
+    for i in range(len(f)):  # padding (margin 1, label -1) is never right
         small = exp_nonpositive(-abs(f[i]))
         large_share = 1.0 / (1.0 + small)
         small_share = small * large_share

@@ -33,6 +33,9 @@ MOST_FEATURES = 1 << 15
 #: the best, and `where` it is.
 #: Splits inside of coarse bins: `inner` (K, splits), `inner_gain`, `inner_of`, `inner_rank`.
 #: Rows: `index` (rows, d) of each row's bins; `mass` of one copy; `missed` numbers and `change`.
+#: Classes: `total` weight, its `share`; `side` (2, K), weights left and right of the split.
+#: `visits` and `swaps` of features, see `node_streams.visit`; `sums` and `room`, workspace (`room`:
+#: bin by rank).
 Histograms = namedtuple(
     "Histograms",
     "weight of rank place place_stop begins coarse left gain promising eight_promising first bins"
