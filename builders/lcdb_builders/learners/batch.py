@@ -80,7 +80,7 @@ def columns_of(
     features = snapshot.X if X is None else X
     if "varying" in draws:
         return all_columns(features, snapshot.y, snapshot.classes)
-    sets = [found.fixed_test for found in draws.values()]
+    sets = [drawn.fixed_test for drawn in draws.values()]
     return constant_columns(features, snapshot.y, snapshot.classes, sets)
 
 
@@ -113,13 +113,13 @@ def scores_by_split(values: np.ndarray, splits: Sequence[str]) -> dict[str, Scor
     >>> scores["auc"].shape, scores["n_clipped"].max()
     ((2, 3), np.int32(7))
     """
-    found: dict[str, Scores] = {}
+    by_split: dict[str, Scores] = {}
     for k, split in enumerate(splits):
-        found[split] = {
+        by_split[split] = {
             name: values[:, :, k, m].astype(np.float32) for m, name in enumerate(METRICS)
         }
-        found[split]["n_clipped"] = values[:, :, k, CLIPPED].astype(np.int32)
-    return found
+        by_split[split]["n_clipped"] = values[:, :, k, CLIPPED].astype(np.int32)
+    return by_split
 
 
 def tuning_of(block: Block) -> Tuning:
@@ -148,12 +148,12 @@ def tuned_by_split(tuned: Tuned, splits: Sequence[str]) -> dict[str, Scores]:
     >>> found["choice_auc"].max(), found["choice_flag_accuracy"].max()
     (np.int8(7), np.int8(0))
     """
-    found = scores_by_split(tuned.values, splits)
-    for scores in found.values():
+    by_split = scores_by_split(tuned.values, splits)
+    for scores in by_split.values():
         for m, name in enumerate(METRICS):
             scores[f"choice_{name}"] = tuned.choices[..., m].copy()
             scores[f"choice_flag_{name}"] = tuned.flags[..., m].copy()
-    return found
+    return by_split
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class GenericLearner(Learner):
     @cached_property
     def defaults(self) -> dict[str, Any]:
         """Default parameters of the classes."""
-        found: dict[str, Any] = {}
+        defaults: dict[str, Any] = {}
         for prefix, cls in self._steps:
             try:
                 listed = defaults_of(cls())
@@ -97,8 +97,8 @@ class GenericLearner(Learner):
                     f"({type(error).__name__}: {error})"
                 )
                 raise PlanError(msg) from error
-            found |= {f"{prefix}{key}": value for key, value in listed.items()}
-        return found
+            defaults |= {f"{prefix}{key}": value for key, value in listed.items()}
+        return defaults
 
     def complete(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the given parameters and all defaults that JSON can hold, after checking them.

@@ -196,7 +196,7 @@ def source_of(path: str, cls: type, files: FileFinder = Path) -> str:
 
 @cache
 def _distributions() -> dict[str, list[str]]:
-    return {name: list(found) for name, found in packages_distributions().items()}
+    return {name: list(owners) for name, owners in packages_distributions().items()}
 
 
 @cache

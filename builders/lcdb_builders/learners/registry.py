@@ -28,8 +28,8 @@ GROUP = "lcdb.learners"
 
 def _installed() -> dict[str, EntryPoint]:
     """Return what other packages register; the built-in names stay what they are."""
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    return {name: point for name, point in sorted(found.items()) if name not in LEARNER_ROWS}
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    return {name: point for name, point in sorted(points.items()) if name not in LEARNER_ROWS}
 
 
 def names() -> tuple[str, ...]:
@@ -51,14 +51,14 @@ def _builtin(name: str) -> Learner:
 
 def _registered(name: str, point: EntryPoint) -> Learner:
     try:
-        found = point.load()
+        loaded = point.load()
     except Exception as error:
         msg = (
             f"the learner {name!r} is registered as {point.value!r}, which cannot be loaded: "
             f"{error}; reinstall or remove the package that registers it"
         )
         raise PlanError(msg) from error
-    learner = found() if isinstance(found, type) else found
+    learner = loaded() if isinstance(loaded, type) else loaded
     if not isinstance(learner, Learner) or learner.name != name:
         msg = (
             f"the learner {name!r} is registered as {point.value!r}; expected a subclass of "

@@ -66,7 +66,7 @@ Block = namedtuple("Block", "kind task columns tuning cell held models path tune
 
 
 @kernel(glue=True)
-def _point_on(paths, g, step, c, theta):
+def _extrapolate(paths, g, step, c, theta):
     """Start from where the last models of a path point to.
 
     Along equal steps of the logarithm models of separable rows change by almost the same, and
@@ -97,7 +97,7 @@ def _follow(block, c, n):
     for i in range(len(grid)):
         g = first + i * step
         if kind == LREG and i > 2:
-            _point_on(path.theta, g, step, c, theta)
+            _extrapolate(path.theta, g, step, c, theta)
         set_price(kind, models, grid[g])
         fit(kind, PATH_TOLERANCE, models, c, n)
         copy(theta, path.theta[g, c])

@@ -80,7 +80,7 @@ Block = namedtuple(
 
 
 @kernel(glue=True)
-def _tell(machines, limit, columns, cell, shown, out):
+def _score_machines(machines, limit, columns, cell, shown, out):
     """Score machines on all test sets, and show decision values if they are wanted.
 
     Parameters
@@ -105,7 +105,7 @@ def _tell(machines, limit, columns, cell, shown, out):
 
 
 @kernel(glue=True)
-def _admit(machines, c, order, n):
+def _add_errors(machines, c, order, n):
     """Let rows up to n join the machine of a class, with coefficients 0."""
     sign = machines.sign[c]
     top = machines.top[c]
@@ -122,7 +122,7 @@ def _admit(machines, c, order, n):
 
 
 @kernel(glue=True)
-def _grow(machines, moving, c, tolerance):
+def _reoptimise(machines, moving, c, tolerance):
     """Bring the machine of a class, to which rows were added, to its optimum."""
     centre = 0.5 * (machines.top[c] + machines.bottom[c])
     if moving.size[0] > GROWN * machines.fresh[c] + GROWN_ROWS:
@@ -189,11 +189,11 @@ def _add_row(task, C, tolerance, n, machines, sets, cell):
             top = machines.top[c]
             bottom = machines.bottom[c]
             changed |= machines.known[c] == 0
-            _admit(machines, c, cell.order, n)
+            _add_errors(machines, c, cell.order, n)
             changed |= top != machines.top[c] or bottom != machines.bottom[c]
             if machines.top[c] - machines.bottom[c] > tolerance:
                 changed = True
-                _grow(machines, sets[min(c, len(sets) - 1)], c, tolerance)
+                _reoptimise(machines, sets[min(c, len(sets) - 1)], c, tolerance)
     return changed
 
 
@@ -217,7 +217,9 @@ def _carry(block, sets, r):
             moved |= _add_row(task, C, tolerance, done, machines, sets, cell)
         take_rows(task, n, task.first + r, cell)
         if moved or columns.varying or decisions.size > 0:
-            _tell(machines, limit, columns, cell, decisions[i : i + 1, r : r + 1], values[i, r])
+            _score_machines(
+                machines, limit, columns, cell, decisions[i : i + 1, r : r + 1], values[i, r]
+            )
         else:
             values[i, r] = values[i - 1, r]
 
@@ -239,7 +241,7 @@ def _scale(beta, f, rows, weight, old, new):
 
 
 @kernel
-def _climb(block):
+def _fit_path(block):
     """Fit every value of C to the rows that are not held out, and score it on those that are.
 
     See `tune_cell`.
@@ -326,12 +328,12 @@ def _fit_anew(block, r):
         n = task.sizes[i]
         take_classes(task, n, task.first + r, cell)
         block.path.part.fitted[:] = False
-        tune_cell(block, n, i, r, _climb)
+        tune_cell(block, n, i, r, _fit_path)
         for g in range(len(block.tuning.grid)):
             if is_chosen(held, g):
                 _refit(block, g, n)
                 limit, shown = block.aims.limits[g], block.decisions[i : i + 1, r : r + 1]
-                _tell(block.machines, limit, block.columns, cell, shown, held.refit)
+                _score_machines(block.machines, limit, block.columns, cell, shown, held.refit)
                 record(held, g, block.tuned.values[i, r])
         for row in cell.distinct[: cell.size[0]]:
             block.machines.bound[row] = 0.0
