@@ -181,7 +181,8 @@ def _print(plan: Plan, found: Estimate) -> None:
         )
     if found.memory:
         needed = _size(found.memory)
-        console.print(f"Each worker needs {needed} for kernel matrices (GSVC).", highlight=False)
+        text = f"Each worker needs {needed} for tables of pairs of rows (GSVC, NNC)."
+        console.print(text, highlight=False)
     console.print("Times are estimates for one core; many cores share them.", highlight=False)
 
 
