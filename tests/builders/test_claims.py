@@ -99,14 +99,14 @@ def test_of_two_builders_with_different_seeds_one_wins_at_once(tmp_path):
 
 
 def test_builders_that_begin_together_are_told_apart(tmp_path):
-    """However they race, exactly one plan goes on."""
+    """However they race, exactly one plan goes on: others hear of it before they publish."""
 
     def begin(seed: int) -> str:
         try:
             claims = Journal(tmp_path).claim(toy_units(SNAPSHOT, seed=seed))
+            compute(tmp_path, toy_units(SNAPSHOT, seed=seed))
         except PlanError:
             return "refused"
-        compute(tmp_path, toy_units(SNAPSHOT, seed=seed))
         claims.release()
         return "won"
 

@@ -437,6 +437,22 @@ class Told:
         self.ended = True
 
 
+def test_an_executor_is_ended_whose_thread_has_not_begun():
+    """As where Ctrl-C comes while it is being started."""
+
+    class Starting:
+        left = 3
+
+        def shutdown(self, **how):
+            self.left -= 1
+            if self.left:
+                raise RuntimeError("cannot join thread before it is started")
+
+    executor = Starting()
+    spending._stop(executor, processes=True, running=[])
+    assert executor.left == 0
+
+
 @pytest.mark.parametrize("learner", ["LDC", GaussianNB()])
 def test_ctrl_c_returns_what_is_there(learner, monkeypatch):
     monkeypatch.setattr(spending, "_ALONE", 0.1)

@@ -28,8 +28,9 @@ _PIECE, _LONGEST = 0.2, 1.0
 _TIMES_ONCE = 4
 # After so long alone, and with so much left, other processes are worth their start.
 _ALONE, _WORTH = 1.0, 2.0
-# Seconds that pieces which are under way have after the end of a budget.
-_GRACE = 1.0
+# Seconds that pieces which are under way have after the end of a budget; and how often in them an
+# executor is told to end whose thread has not begun.
+_GRACE, _TRIES = 1.0, 20
 _UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
 
@@ -287,7 +288,12 @@ def _stop(executor: Any, processes: bool, running: Iterable[Future]) -> None:
     # Killed while a result is on its way, their executor would complain of it from a thread.
     begun = [future for future in running if not future.cancel()]
     unfinished = wait(begun, _GRACE).not_done
-    executor.shutdown(wait=True, kill_workers=bool(unfinished))
+    for _ in range(_TRIES):
+        try:
+            executor.shutdown(wait=True, kill_workers=bool(unfinished))
+            return
+        except RuntimeError:  # Ctrl-C came while its thread was being started
+            time.sleep(_GRACE / _TRIES)
 
 
 def _timed(work: Work) -> Callable[[Piece], tuple[Computed, float]]:
