@@ -441,16 +441,19 @@ def test_an_executor_is_ended_whose_thread_has_not_begun():
     """As where Ctrl-C comes while it is being started."""
 
     class Starting:
-        left = 3
+        def __init__(self, left):
+            self.left = left
 
         def shutdown(self, **how):
             self.left -= 1
             if self.left:
                 raise RuntimeError("cannot join thread before it is started")
 
-    executor = Starting()
+    executor = Starting(3)
     spending._stop(executor, processes=True, running=[])
     assert executor.left == 0
+    with pytest.raises(RuntimeError, match="cannot join"):  # what does not pass is told
+        spending._stop(Starting(1000), processes=True, running=[])
 
 
 @pytest.mark.parametrize("learner", ["LDC", GaussianNB()])

@@ -240,12 +240,8 @@ def _shared(
 
     Parameters
     ----------
-    work, workers, processes
-        As `spend` takes them.
-    spending
-        What is done.
-    deadline
-        When the budget is over, in seconds of the monotonic clock; None for never.
+    work, spending, workers, deadline, processes
+        As `_alone` takes them.
     """
     executor = _processes(work, workers) if processes else ThreadPoolExecutor(workers)
     compute = _compute if processes else _timed(work)
@@ -288,11 +284,13 @@ def _stop(executor: Any, processes: bool, running: Iterable[Future]) -> None:
     # Killed while a result is on its way, their executor would complain of it from a thread.
     begun = [future for future in running if not future.cancel()]
     unfinished = wait(begun, _GRACE).not_done
-    for _ in range(_TRIES):
+    for left in reversed(range(_TRIES)):
         try:
             executor.shutdown(wait=True, kill_workers=bool(unfinished))
             return
         except RuntimeError:  # Ctrl-C came while its thread was being started
+            if not left:
+                raise
             time.sleep(_GRACE / _TRIES)
 
 
