@@ -96,11 +96,11 @@ def lifetimes(
 
     Examples
     --------
-    >>> found = lifetimes("actor_critic", range(10), episodes=2, seed=1)
-    >>> found.episode_return.shape
+    >>> ten = lifetimes("actor_critic", range(10), episodes=2, seed=1)
+    >>> ten.episode_return.shape
     (10, 2)
     >>> alone = lifetimes("actor_critic", [7], episodes=2, seed=1)
-    >>> bool((alone.episode_return[0] == found.episode_return[7]).all())
+    >>> bool((alone.episode_return[0] == ten.episode_return[7]).all())
     True
     """
     drawn = sample_hyperparameters(algorithm, trials, seed)
@@ -143,8 +143,8 @@ def lifetime(
     }
     key = stream_key(seed, "pendulum", "simulation", algorithm)
     trials = np.array([trial])
-    found = _run(algorithm, key, trials, columns, episodes, sigma, partial_minibatch)
-    return found.episode_return[0]
+    alone = _run(algorithm, key, trials, columns, episodes, sigma, partial_minibatch)
+    return alone.episode_return[0]
 
 
 def reruns(
@@ -170,8 +170,8 @@ def reruns(
 
     Examples
     --------
-    >>> found = reruns("actor_critic", 7, range(3), episodes=1, seed=1)
-    >>> len(set(found.episode_return[:, 0])), len(set(found.hyperparameters["actor_step"]))
+    >>> again = reruns("actor_critic", 7, range(3), episodes=1, seed=1)
+    >>> len(set(again.episode_return[:, 0])), len(set(again.hyperparameters["actor_step"]))
     (3, 1)
     """
     drawn = sample_hyperparameters(algorithm, [trial], seed)
@@ -213,30 +213,30 @@ def _run(
     if episodes < 1:
         msg = f"a lifetime has at least 1 episode, got {episodes}"
         raise PlanError(msg)
-    found = Lifetimes(
-        np.empty((len(trials), episodes)),
-        np.empty(len(trials)),
-        np.empty(len(trials), np.int64),
-        columns,
+    agents = Lifetimes(
+        episode_return=np.empty((len(trials), episodes)),
+        final_sigma=np.empty(len(trials)),
+        freeze_episode=np.empty(len(trials), np.int64),
+        hyperparameters=columns,
     )
     if algorithm == "ppo":
-        _run_ppo(key, trials, found, PARTIAL_MINIBATCHES[partial_minibatch])
+        _run_ppo(key, trials, agents, PARTIAL_MINIBATCHES[partial_minibatch])
     else:
-        _run_actor_critic(key, trials, found, *SIGMAS[sigma])
-    return found
+        _run_actor_critic(key, trials, agents, *SIGMAS[sigma])
+    return agents
 
 
-def _run_ppo(key: StreamKey, trials: np.ndarray, found: Lifetimes, partial: bool) -> None:
-    columns = [found.hyperparameters[parameter.name] for parameter in parameters_of("ppo")]
+def _run_ppo(key: StreamKey, trials: np.ndarray, agents: Lifetimes, partial: bool) -> None:
+    columns = [agents.hyperparameters[parameter.name] for parameter in parameters_of("ppo")]
     for i, trial in enumerate(trials):
         settings = [column[i] for column in columns]
-        found.final_sigma[i], found.freeze_episode[i] = ppo(
-            *key, trial, *settings, partial, STEPS, found.episode_return[i]
+        agents.final_sigma[i], agents.freeze_episode[i] = ppo(
+            *key, trial, *settings, partial, STEPS, agents.episode_return[i]
         )
 
 
 def _run_actor_critic(
-    key: StreamKey, trials: np.ndarray, found: Lifetimes, start: float, learned: bool
+    key: StreamKey, trials: np.ndarray, agents: Lifetimes, start: float, learned: bool
 ) -> None:
     """Run trials by eights, with critics of like size beside each other: the loops are shared.
 
@@ -244,15 +244,15 @@ def _run_actor_critic(
     ----------
     key, trials
         As `_run` takes them.
-    found
+    agents
         Has the hyper-parameters; the rest is filled in.
     start, learned
         Of the standard deviation of actions, see `SIGMAS`.
     """
-    columns = found.hyperparameters
+    columns = agents.hyperparameters
     orders = columns["critic_independent_order"], columns["critic_dependent_order"]
     order = np.lexsort(orders)
-    episodes = found.episode_return.shape[1]
+    episodes = agents.episode_return.shape[1]
     for first in range(0, len(order), EIGHT):
         chosen = order[first : first + EIGHT]
         # The last eight are filled up with trials that are run, and thrown away, again.
@@ -263,6 +263,6 @@ def _run_actor_critic(
         actor_critic(
             *key, trials[lanes], *settings, start, learned, STEPS, returns, deviations, frozen
         )
-        found.episode_return[chosen] = returns.T[: len(chosen)]
-        found.final_sigma[chosen] = deviations[: len(chosen)]
-        found.freeze_episode[chosen] = frozen[: len(chosen)]
+        agents.episode_return[chosen] = returns.T[: len(chosen)]
+        agents.final_sigma[chosen] = deviations[: len(chosen)]
+        agents.freeze_episode[chosen] = frozen[: len(chosen)]

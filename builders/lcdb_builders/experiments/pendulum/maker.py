@@ -44,28 +44,28 @@ def trials(part: Part, run: range, data: Snapshot | None = None) -> dict[str, np
     --------
     >>> params = '{"algorithm":"actor_critic","sigma":"library"}'
     >>> part = Part("pendulum", ("actor_critic",), 1, IMPLEMENTATION, params, length=2)
-    >>> found = trials(part, range(3))
-    >>> found["episode_return"].shape, found["mean_return"].shape
+    >>> values = trials(part, range(3))
+    >>> values["episode_return"].shape, values["mean_return"].shape
     ((3, 2), (3,))
     """
     asked = part.parameters
     algorithm, size = asked["algorithm"], (part.length, part.seed)
     options = {name: asked[name] for name in ("sigma", "partial_minibatch") if name in asked}
     if "trial" in asked:
-        found = reruns(algorithm, asked["trial"], run, *size, **options)
+        agents = reruns(algorithm, asked["trial"], run, *size, **options)
     else:
-        found = lifetimes(algorithm, run, *size, **options)
-    return _columns(part, found)
+        agents = lifetimes(algorithm, run, *size, **options)
+    return _columns(part, agents)
 
 
-def _columns(part: Part, found: Lifetimes) -> dict[str, np.ndarray]:
+def _columns(part: Part, agents: Lifetimes) -> dict[str, np.ndarray]:
     """Return what is stored of lifetimes, as the types that it is stored as."""
     columns = {
-        "mean_return": found.episode_return.mean(axis=1),
-        "episode_return": found.episode_return,
-        "freeze_episode": found.freeze_episode,
-        "final_sigma": found.final_sigma,
-        **found.hyperparameters,
+        "mean_return": agents.episode_return.mean(axis=1),
+        "episode_return": agents.episode_return,
+        "freeze_episode": agents.freeze_episode,
+        "final_sigma": agents.final_sigma,
+        **agents.hyperparameters,
     }
     wanted = part.experiment.part_variables(part.labels)
     return {v.name: columns[v.name].astype(v.dtype) for v in wanted}

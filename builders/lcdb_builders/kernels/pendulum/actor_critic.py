@@ -63,7 +63,12 @@ def _basis_of(independent, dependent):
     rows = len(products)
     orders = dependent.min(), dependent.max(), independent.max()
     return Basis(
-        rows_of_eight(rows), rows_of_eight(rows), products, singles, policy_singles, orders
+        waves=rows_of_eight(rows),
+        masked=rows_of_eight(rows),
+        products=products,
+        singles=singles,
+        policy_singles=policy_singles,
+        orders=orders,
     )
 
 
@@ -104,7 +109,15 @@ def _dot(weights, features):
 def _update(linear, features, after, decay, gradient, pace):
     """Let traces decay and add the gradient, move weights along; return their next output.
 
-    `after` has the features of the next state; the output is that of the moved weights.
+    Parameters
+    ----------
+    linear
+        Weights and traces, which are changed.
+    features, after
+        Features of the state and of the next one, whose output with the moved weights is returned.
+    decay, gradient, pace
+        What traces are multiplied with, what of the features is added to them, and what of them is
+        added to the weights; in lanes.
     """
     sum_ = eight(0.0)
     for i in range(len(features)):
@@ -118,7 +131,17 @@ def _update(linear, features, after, decay, gradient, pace):
 
 @kernel(inline=True, borrow=True)
 def _freeze(active, bounded, episode, freeze_episodes, critic, policy):
-    """Return which active lanes go on; for the others note the episode, and clear their traces."""
+    """Return which active lanes go on; for the others note the episode, and clear their traces.
+
+    Parameters
+    ----------
+    active, bounded
+        Who has learned so far, and whose numbers are within bounds: masks of lanes.
+    episode, freeze_episodes
+        Which episode it is, and (8,) where it is noted.
+    critic, policy
+        Whose traces are cleared.
+    """
     broken = marks(active & ~bounded)
     if broken:
         for lane in range(EIGHT):

@@ -13,15 +13,13 @@ import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.simd import choose
-from lcdb_builders.kernels.pendulum.functions import cosine, sine
+from lcdb_builders.kernels.pendulum.functions import cosine, nearest, sine
 
 __all__ = ["play", "scaled_angle", "scaled_speed", "step"]
 
 FRICTION, GRAVITY, TORQUE = 0.1, 9.8, 5.0
 SUBSTEPS, SECONDS = 10, 0.001
 SPEED = 3.0 * math.pi
-# Adding this and taking it away again rounds to the nearest integer.
-ROUND = 1.5 * 2.0**52
 
 
 @kernel(inline=True)
@@ -46,8 +44,8 @@ def step(angle, speed, action):
 def scaled_angle(angle):
     """Return the angle as a share of a turn from upright to upright, in [0, 1)."""
     turns = angle * (0.5 / math.pi) + 0.5
-    nearest = (turns + ROUND) - ROUND
-    return turns - choose(nearest > turns, nearest - 1.0, nearest)
+    whole = nearest(turns)
+    return turns - choose(whole > turns, whole - 1.0, whole)
 
 
 @kernel(inline=True)

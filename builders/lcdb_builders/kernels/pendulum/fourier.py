@@ -83,19 +83,25 @@ def features_of(lowest, highest, independent):
 
 @kernel(inline=True, borrow=True)
 def features_into(features, masked, waves, singles, lowest, highest, independent):
-    """Fill in the basis of lanes of dependent orders lowest..highest, independent up to a maximum.
+    """Fill in the features of a state.
 
-    Products come from the table `masked`, single waves from `waves` and `singles`.
+    Parameters
+    ----------
+    features
+        (rows, 8): to be filled in.
+    masked, waves, singles
+        Tables: of the waves that enter products, of all waves, and of which of these stand alone.
+    lowest, highest
+        Dependent orders of the lanes.
+    independent
+        The highest independent order.
     """
     row = 0
     for k in range(highest + 1):
         c, s = load_eight(masked, _COS_1 + k), load_eight(masked, _SIN_1 + k)
         for l in range(highest + 1):
-            store_eight(
-                c * load_eight(masked, _COS_2 + l) - s * load_eight(masked, _SIN_2 + l),
-                features,
-                row,
-            )
+            product = c * load_eight(masked, _COS_2 + l) - s * load_eight(masked, _SIN_2 + l)
+            store_eight(product, features, row)
             row += 1
     for table in (_COS_1, _COS_2):
         for k in range(lowest + 1, independent + 1):

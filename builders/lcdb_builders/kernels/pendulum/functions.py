@@ -11,7 +11,7 @@ import math
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.simd import choose, fma, power_of_two
 
-__all__ = ["cosine", "exponential", "sine"]
+__all__ = ["cosine", "exponential", "nearest", "sine"]
 
 # Adding this and taking it away again rounds to the nearest integer.
 ROUND = 1.5 * 2.0**52
@@ -26,7 +26,7 @@ EXPONENTIAL = tuple(1.0 / math.factorial(k) for k in range(11, -1, -1))
 
 
 @kernel(inline=True)
-def _nearest(x):
+def nearest(x):
     """Return the nearest integer, of two the even one."""
     return (x + ROUND) - ROUND
 
@@ -35,7 +35,7 @@ def _nearest(x):
 def _alternating(whole):
     """Return 1 for even numbers, -1 for odd ones."""
     half = whole * 0.5
-    left = half - _nearest(half)
+    left = half - nearest(half)
     return fma(left * -8.0, left, 1.0)
 
 
@@ -57,7 +57,7 @@ def _sine_of_half_turn(r):
 @kernel(inline=True)
 def sine(x):
     """Return the sine, for arguments below a million."""
-    turns = _nearest(x * PI_INVERSE)
+    turns = nearest(x * PI_INVERSE)
     r = fma(turns, -PI_LOW, fma(turns, -math.pi, x))
     return _alternating(turns) * _sine_of_half_turn(r)
 
@@ -65,7 +65,7 @@ def sine(x):
 @kernel(inline=True)
 def cosine(x):
     """Return the cosine, for arguments below a million."""
-    turns = _nearest(fma(x, PI_INVERSE, -0.5))
+    turns = nearest(fma(x, PI_INVERSE, -0.5))
     centre = turns + 0.5
     r = fma(centre, -PI_LOW, fma(centre, -math.pi, x))
     return -_alternating(turns) * _sine_of_half_turn(r)

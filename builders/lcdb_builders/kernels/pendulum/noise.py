@@ -24,7 +24,15 @@ NORMALS, STARTS = 0, 1
 
 @kernel(borrow=True)
 def _uniforms_into(key0, key1, episode, trial, out, column):
-    """Fill a column of `out` (steps, lanes)."""
+    """Fill a lane with uniform numbers.
+
+    Parameters
+    ----------
+    key0, key1, episode, trial
+        Of the stream.
+    out, column
+        (steps, lanes), and which lane of it.
+    """
     steps = out.shape[0]
     for first in range(0, steps, 4):
         words = philox(key0, key1, first // 4, episode, trial, NORMALS)

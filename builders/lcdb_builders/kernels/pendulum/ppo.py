@@ -59,7 +59,12 @@ def _agent_of(independent, dependent):
     policy_rows = rows_of(POLICY_INDEPENDENT, POLICY_DEPENDENT)
     rows = policy_rows + rows_of(independent, dependent)
     moments = rows_of_eight(3 * (rows + 1)).reshape(3, -1)
-    return Agent(rows_of_eight(rows).reshape(-1), policy_rows, moments, np.ones(2))
+    return Agent(
+        weights=rows_of_eight(rows).reshape(-1),
+        policy_rows=policy_rows,
+        moments=moments,
+        powers=np.ones(2),
+    )
 
 
 @kernel(glue=True)
@@ -141,7 +146,19 @@ def _slopes(batch, size, log_deviation, clip):
 
 @kernel(borrow=True)
 def _gradient(gradient, slopes, features, chosen, first, stop):
-    """Add up slope times feature over a minibatch, for rows first..stop-1."""
+    """Add up slope times feature over a minibatch.
+
+    Parameters
+    ----------
+    gradient
+        (weights + 8,): to be filled in.
+    slopes, chosen
+        Of the minibatch's samples, and which samples of the segment these are.
+    features
+        (samples + 1, weights).
+    first, stop
+        Rows of eight weights that are filled in: first..stop-1.
+    """
     for row in range(first, stop):
         sum_ = eight(0.0)
         for j in range(len(chosen)):
@@ -150,8 +167,9 @@ def _gradient(gradient, slopes, features, chosen, first, stop):
 
 
 @kernel(inline=True)
-def _moved(weight, gradient, moment, square, pace):
-    """Return a weight and its two moments after one step of Adam."""
+def _moved(state, gradient, pace):
+    """Return a weight and its two moments, the `state`, after one step of Adam."""
+    weight, moment, square = state
     moment = BETA_1 * moment + (1.0 - BETA_1) * gradient
     square = BETA_2 * square + (1.0 - BETA_2) * gradient * gradient
     return weight - pace * moment / (root(square) + EPSILON), moment, square
@@ -166,28 +184,31 @@ def _move(agent, log_deviation, slope, rate):
     powers[1] *= BETA_2
     pace = rate * math.sqrt(1.0 - powers[1]) / (1.0 - powers[0])
     for row in range(len(weights) // EIGHT):
-        weight, moment, square = _moved(
-            load_eight(weights, row),
-            load_eight(gradient, row),
-            load_eight(first, row),
-            load_eight(second, row),
-            pace,
-        )
+        state = load_eight(weights, row), load_eight(first, row), load_eight(second, row)
+        weight, moment, square = _moved(state, load_eight(gradient, row), pace)
         store_eight(weight, weights, row)
         store_eight(moment, first, row)
         store_eight(square, second, row)
     last = len(weights)
     log_deviation, first[last], second[last] = _moved(
-        log_deviation, slope, first[last], second[last], pace
+        (log_deviation, first[last], second[last]), slope, pace
     )
     return log_deviation
 
 
 @kernel(borrow=True)
 def _improve(stream, epoch, agent, log_deviation, samples, settings):
-    """Run the epochs of one segment, from the `epoch`-th of the lifetime on; return log deviation.
+    """Run the epochs of one segment; return log deviation.
 
-    Samples that do not fill the last minibatch of an epoch are used if ``settings.partial``.
+    Parameters
+    ----------
+    stream, epoch
+        What orders the samples, and how many epochs of the lifetime came before.
+    agent, log_deviation
+        What is improved.
+    samples, settings
+        The segment, and how to learn from it: samples that do not fill the last minibatch of an
+        epoch are used if ``settings.partial``.
     """
     order, batch, gradient = samples.order, samples.batch, agent.moments[2]
     rows, policy_rows = len(agent.weights) // EIGHT, agent.policy_rows
