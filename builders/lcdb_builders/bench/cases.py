@@ -97,6 +97,15 @@ def case_unit(
 ) -> Unit:
     """Return the unit of a case, with the sizes to time.
 
+    Parameters
+    ----------
+    plan, learner, snapshot
+        What is timed: the plan's unit of this learner on this dataset.
+    case, tuning
+        Sampling and split, and ``"default"`` or ``"tuned"``.
+    effort
+        How many sizes; or in which steps, where sizes of a repetition share work.
+
     Examples
     --------
     >>> from lcdb_builders.sources import obtain

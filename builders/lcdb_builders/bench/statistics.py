@@ -143,8 +143,8 @@ def read_all(root: str) -> dict[str, float]:
     --------
     >>> import lcdb.shipped
     >>> with lcdb.tutorial() as db:
-    ...     found = read_all(str(db.path))
-    >>> found["cells"] > 10_000, found["raw_mb"] > 1
+    ...     timed = read_all(str(db.path))
+    >>> timed["cells"] > 10_000, timed["raw_mb"] > 1
     (True, True)
     """
     import lcdb

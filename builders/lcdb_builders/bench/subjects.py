@@ -77,8 +77,8 @@ def generated(entry: Expected, seed: int = 0) -> Snapshot:
 
     Examples
     --------
-    >>> found = generated(expected()["46733"])
-    >>> found.rows, found.features, found.classes, len(np.unique(found.X[:, 1]))
+    >>> snapshot = generated(expected()["46733"])
+    >>> snapshot.rows, snapshot.features, snapshot.classes, len(np.unique(snapshot.X[:, 1]))
     (520, 16, 2, 2)
     """
     rng = np.random.default_rng([seed, entry.rows, entry.features])

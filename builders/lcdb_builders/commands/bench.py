@@ -88,12 +88,12 @@ def _statistics(arguments: argparse.Namespace) -> None:
     if arguments.cells < 1:
         msg = f"--cells is {arguments.cells}; expected 1 or more"
         raise PlanError(msg)
-    found = look(
+    timed = look(
         arguments.cells,
         lambda text: print(f"lcdb: {text}", file=sys.stderr),
         0.1 if arguments.quick else 1.0,
     )
-    result = {"command": shlex.join(["lcdb", *sys.argv[1:]]), **found}
+    result = {"command": shlex.join(["lcdb", *sys.argv[1:]]), **timed}
     _give(result, arguments.json, show_statistics)
 
 

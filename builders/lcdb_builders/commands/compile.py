@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
     if folder is None:
         print("lcdb: compiled code cannot be kept: set LCDB_CACHE to a folder", file=sys.stderr)
     elif compiled:
-        took = duration(sum(found.seconds for found in compiled))
+        took = duration(sum(family.seconds for family in compiled))
         print(f"lcdb: {took} of one core; kept in {folder}", file=sys.stderr)
     else:
         print(f"lcdb: everything is compiled, in {folder}", file=sys.stderr)

@@ -57,14 +57,14 @@ def _at_hand(cache: Any, id: str) -> dict[str, Any]:
     packaged = id in expected() and expected()[id].bundled
     state: dict[str, Any] = {"at_hand": "package" if packaged else None}
     try:
-        found = store.load(cache, id)
+        snapshot = store.load(cache, id)
     except NotFoundError:
         return state
     except LCDBError as error:
         return {**state, "problem": str(error)}
-    facts = {"name": found.name, "at_hand": "cache", "path": str(cache / f"{id}.json")}
-    shape = {"rows": found.rows, "features": found.features, "classes": found.classes}
-    return {**facts, **shape, "snapshot_sha256": found.sha256, "origin": found.origin}
+    facts = {"name": snapshot.name, "at_hand": "cache", "path": str(cache / f"{id}.json")}
+    shape = {"rows": snapshot.rows, "features": snapshot.features, "classes": snapshot.classes}
+    return {**facts, **shape, "snapshot_sha256": snapshot.sha256, "origin": snapshot.origin}
 
 
 def _listed(cache: Any) -> list[dict[str, Any]]:

@@ -65,10 +65,10 @@ def configure(parser: argparse.ArgumentParser, *, builds: bool) -> None:
 def check_options(arguments: argparse.Namespace) -> None:
     """Raise where an option is given that means nothing for what is to be built."""
     name = arguments.plan
-    mine = OPTIONS.get(name, _OF_PLANS)
+    allowed = OPTIONS.get(name, _OF_PLANS)
     every = dict.fromkeys(o for options in (_OF_PLANS, *OPTIONS.values()) for o in options)
     for option in every:
-        if option not in mine and getattr(arguments, option, None) not in (None, False):
+        if option not in allowed and getattr(arguments, option, None) not in (None, False):
             flag = f"--{option.replace('_', '-')}"
             msg = f"{flag} means nothing for {name or 'no plan'!r}; leave it out"
             raise PlanError(msg)

@@ -72,13 +72,13 @@ def run(arguments: argparse.Namespace) -> None:
     part = Piece.of(plan, arguments.dataset, arguments.learner, arguments.scaling, arguments.tuning)
     learners, datasets = {name: learners[name] for name in part.learners}, part.datasets
     plan = replace(plan, scalings=part.scalings, tunings=part.tunings)
-    found = estimate(plan, learners, datasets, _timings(plan, learners, datasets, arguments))
+    estimated = estimate(plan, learners, datasets, _timings(plan, learners, datasets, arguments))
     waiting = uncompiled(plan, learners)
     if arguments.json:
         compiling = {"compiling_core_hours": round(sum(map(compile_seconds, waiting)) / 3600, 4)}
-        print(json.dumps({**_as_json(plan, found), **compiling}, indent=2))
+        print(json.dumps({**_as_json(plan, estimated), **compiling}, indent=2))
     else:
-        _print(plan, found)
+        _print(plan, estimated)
         if waiting:
             names = ", ".join(name for family in waiting.values() for name in family)
             about = duration(sum(map(compile_seconds, waiting)))
@@ -144,18 +144,18 @@ def _timings(
         return time_units(every, root, allow_import=arguments.allow_import, workers=usable_cpus())
 
 
-def _as_json(plan: Plan, found: Estimate) -> dict[str, object]:
+def _as_json(plan: Plan, estimated: Estimate) -> dict[str, object]:
     return {
         "plan": plan.content,
-        "datasets": [line.as_json() for line in found.datasets],
-        "learners": [line.as_json() for line in found.learners],
-        "total": found.total.as_json(),
-        "unknown": list(found.unknown),
-        "worker_bytes": found.memory,
+        "datasets": [line.as_json() for line in estimated.datasets],
+        "learners": [line.as_json() for line in estimated.learners],
+        "total": estimated.total.as_json(),
+        "unknown": list(estimated.unknown),
+        "worker_bytes": estimated.memory,
     }
 
 
-def _print(plan: Plan, found: Estimate) -> None:
+def _print(plan: Plan, estimated: Estimate) -> None:
     from rich.console import Console
 
     from lcdb.text import as_rich
@@ -168,19 +168,19 @@ def _print(plan: Plan, found: Estimate) -> None:
         highlight=False,
     )
     names = ("units", "blocks", "cells", "on disk", "core-hours")
-    for first, lines in (("dataset", found.datasets), ("learner", found.learners)):
+    for first, lines in (("dataset", estimated.datasets), ("learner", estimated.learners)):
         rows = [_cells(line) for line in lines]
-        console.print(_table((first, *names), rows, _cells(found.total)))
-    if found.unknown:
+        console.print(_table((first, *names), rows, _cells(estimated.total)))
+    if estimated.unknown:
         console.print(
             as_rich(
                 "not counted, since nothing is known of them before they are fetched: "
-                f"{', '.join(found.unknown)}"
+                f"{', '.join(estimated.unknown)}"
             ),
             highlight=False,
         )
-    if found.memory:
-        needed = _size(found.memory)
+    if estimated.memory:
+        needed = _size(estimated.memory)
         text = f"Each worker needs {needed} for tables of pairs of rows (GSVC, NNC)."
         console.print(text, highlight=False)
     console.print("Times are estimates for one core; many cores share them.", highlight=False)

@@ -42,42 +42,42 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb.shipped import named
     from lcdb_builders.run.status import overview
 
-    found = overview(named(arguments.database))
+    state = overview(named(arguments.database))
     if arguments.json:
         shown = {
-            "totals": found.totals(),
-            "cells": dict(zip(("computed", "wanted"), found.cells, strict=True)),
-            "in_flight": found.in_flight,
-            "builders": [{**asdict(sign), "rate": sign.rate} for sign in found.builders],
-            "counts": found.counts(),
-            "curves": [curve.as_json() for curve in found.curves],
-            "parts": [part.as_json() for part in found.parts],
+            "totals": state.totals(),
+            "cells": dict(zip(("computed", "wanted"), state.cells, strict=True)),
+            "in_flight": state.in_flight,
+            "builders": [{**asdict(sign), "rate": sign.rate} for sign in state.builders],
+            "counts": state.counts(),
+            "curves": [curve.as_json() for curve in state.curves],
+            "parts": [part.as_json() for part in state.parts],
         }
         print(json.dumps(shown, indent=2))
     else:
-        _print(found)
+        _print(state)
 
 
-def _print(found: Overview) -> None:
+def _print(state: Overview) -> None:
     from rich.console import Console
 
     from lcdb.text import as_rich
 
     console = Console()
-    if found.curves or not found.parts:
-        console.print(_curves(found))
-    if found.parts:
-        console.print(_parts(found))
-    for line in _at_work(found):
+    if state.curves or not state.parts:
+        console.print(_curves(state))
+    if state.parts:
+        console.print(_parts(state))
+    for line in _at_work(state):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    for label, status, reason in found.reasons():
+    for label, status, reason in state.reasons():
         console.print(as_rich(f"{label} {COLUMNS[status]}: {reason}"), highlight=False)
 
 
-def _at_work(found: Overview) -> list[str]:
+def _at_work(state: Overview) -> list[str]:
     """Return a line for what is in flight, and for each builder."""
-    lines = [f"blocks in flight: {found.in_flight}"] if found.in_flight else []
-    for sign in found.builders:
+    lines = [f"blocks in flight: {state.in_flight}"] if state.in_flight else []
+    for sign in state.builders:
         rate = f", {sign.rate:,.0f} cells/s" if sign.computed else ""
         lines.append(
             f"at work: {sign.user} on {sign.host} with {sign.place}, {sign.computed:,} of "
@@ -86,14 +86,14 @@ def _at_work(found: Overview) -> list[str]:
     return lines
 
 
-def _curves(found: Overview) -> Table:
+def _curves(state: Overview) -> Table:
     """Return how many curves have which status."""
     from rich import box
     from rich.table import Table
 
     from lcdb.text import as_rich
 
-    totals = found.totals()
+    totals = state.totals()
     # Ten columns fit into the eighty of a terminal.
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_footer=True, padding=0)
     table.add_column("learner", footer="total")
@@ -101,10 +101,10 @@ def _curves(found: Overview) -> Table:
     table.add_column("tuning")
     for status, name in COLUMNS.items():
         table.add_column(name, justify="right", footer=str(totals[status]))
-    computed, wanted = found.cells
+    computed, wanted = state.cells
     table.add_column("cells", justify="right", footer=f"{computed:,}", no_wrap=True)
     table.add_column("of all", justify="right", footer=_percent(computed, wanted), no_wrap=True)
-    for row in found.counts():
+    for row in state.counts():
         numbers = (str(row[status] or "") for status in COLUMNS)
         names = (as_rich(row[name]) for name in ("learner", "dataset", "tuning"))
         cells = (f"{row['cells']:,}", _percent(row["cells"], row["wanted"]))
@@ -123,7 +123,7 @@ def _percent(part: int, whole: int) -> str:
     return f"{100 * part // whole} %" if whole else ""
 
 
-def _parts(found: Overview) -> Table:
+def _parts(state: Overview) -> Table:
     """Return how many trials there are of each part of the experiments."""
     from rich import box
     from rich.table import Table
@@ -133,7 +133,7 @@ def _parts(found: Overview) -> Table:
         table.add_column(name)
     for name in ("trials", "of"):
         table.add_column(name, justify="right")
-    for one in found.parts:
+    for one in state.parts:
         numbers = (str(one.trials), str(one.part.trials))
         labels = " ".join(one.part.labels)
         table.add_row(one.part.dataset, labels, COLUMNS[one.status], *numbers)

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from lcdb.shipped import named
 
     root = Path(named(arguments.database))
-    report = _read(root, told=not arguments.quiet)
+    report = _read(root, shown=not arguments.quiet)
     cells: list[Replay] = []
     if arguments.recompute and report.intact:
         cells = list(_recomputed(root, arguments))
@@ -79,17 +79,17 @@ def run(arguments: argparse.Namespace) -> int:
         _print(root, report, cells, skipped)
         if arguments.adopt:
             _print_adopted(adopted, report.intact)
-    same = all(not found.different for found in adopted)
+    same = all(not adoption.different for adoption in adopted)
     return 0 if report.intact and same and all(cell.agrees for cell in cells) else 1
 
 
-def _read(root: Path, told: bool) -> Report:
+def _read(root: Path, shown: bool) -> Report:
     """Read every file, and tell how far that is by bytes."""
     from lcdb_builders.run.progress import Words, choose
     from lcdb_builders.storage.repair import files, verify
 
     sizes = {path: _size(path) for path in files(root)}
-    progress = choose(told, words=Words("verifying", "files", "to read"))
+    progress = choose(shown, words=Words("verifying", "files", "to read"))
     progress.begin(sum(sizes.values()), len(sizes))
     reading: list[Path] = []
 
@@ -141,21 +141,21 @@ def _adopted(root: Path, arguments: argparse.Namespace) -> Iterator[Adopted]:
     progress = choose(not arguments.quiet, words=Words("recomputing", "curves", "to recompute"))
     progress.begin(many, many)
     try:
-        for found in adopt(root, count, arguments.seed, allow_import=arguments.allow_import):
+        for adoption in adopt(root, count, arguments.seed, allow_import=arguments.allow_import):
             progress.advance(1.0, 1)
-            yield found
+            yield adoption
     finally:
         progress.end()
 
 
 def _print_adopted(adopted: list[Adopted], intact: bool) -> None:
-    for found in adopted:
-        if found.different:
+    for adoption in adopted:
+        if adoption.different:
             print(
-                f"OTHER {found.unit.label}: {found.different} of {found.cells} cells have other "
-                "bits now; a build cannot go on with it: build into another directory"
+                f"OTHER {adoption.unit.label}: {adoption.different} of {adoption.cells} cells have "
+                "other bits now; a build cannot go on with it: build into another directory"
             )
-    kept = sum(not found.different for found in adopted)
+    kept = sum(not adoption.different for adoption in adopted)
     if not intact:
         print("nothing was adopted: repair the database first")
     else:

@@ -78,16 +78,16 @@ def rescaled(X: np.ndarray, rows: np.ndarray, scaling: str, name: str = "X") -> 
     >>> rescaled(X, np.array([0, 1]), "standard").tolist()
     [[-1.0, 0.0], [1.0, 0.0], [5.0, 0.0]]
     """
-    found = np.zeros(X.shape)
+    scaled = np.zeros(X.shape)
     for j, column in enumerate(X.T):
         with np.errstate(over="ignore", invalid="ignore"):
             centre, width = _CONSTANTS[scaling](column[rows])
             if width > 0.0:
-                found[:, j] = (column - centre) / width
-        if not (np.isfinite(width) and np.isfinite(found[:, j]).all()):
+                scaled[:, j] = (column - centre) / width
+        if not (np.isfinite(width) and np.isfinite(scaled[:, j]).all()):
             msg = f"{name}: column {j} has numbers too far apart for {scaling} scaling; correct it"
             raise DatasetError(msg)
-    return found
+    return scaled
 
 
 # Sums are rounded once, so that constants are the same bits on every machine.

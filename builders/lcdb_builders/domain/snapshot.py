@@ -143,8 +143,8 @@ def manifest(snapshot: Snapshot) -> dict[str, Any]:
     Examples
     --------
     >>> X, y = np.zeros((10, 1)), np.arange(10) % 2
-    >>> found = manifest(Snapshot("tiny", X, y, ("width",), ("a", "b"), "tiny"))
-    >>> found["rows"], found["features"], found["classes"], found["sha256"][:8]
+    >>> described = manifest(Snapshot("tiny", X, y, ("width",), ("a", "b"), "tiny"))
+    >>> described["rows"], described["features"], described["classes"], described["sha256"][:8]
     (10, 1, 2, '96bce22e')
     """
     content = {
@@ -294,5 +294,5 @@ def verify(folder: Path, id: str) -> None:
 
 def stored(folder: Path) -> list[str]:
     """Return the ids of the snapshots in a folder, whole or damaged, in order."""
-    found = {path.stem for path in Path(folder).glob("*.json") if _ID.fullmatch(path.stem)}
-    return sorted(found, key=lambda id: (not id.isdigit(), int(id) if id.isdigit() else 0, id))
+    ids = {path.stem for path in Path(folder).glob("*.json") if _ID.fullmatch(path.stem)}
+    return sorted(ids, key=lambda id: (not id.isdigit(), int(id) if id.isdigit() else 0, id))

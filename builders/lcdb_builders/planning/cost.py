@@ -86,6 +86,15 @@ def term_values(
 ) -> Callable[[str], np.ndarray]:
     """Return what gives the values of a product, such as ``"tk"``, at training sizes n.
 
+    Parameters
+    ----------
+    n
+        Training sizes.
+    rows, features, classes
+        Of the dataset.
+    sampling, split
+        Labels of the curve, which decide how many rows are for testing.
+
     Examples
     --------
     >>> term_values(np.array([1.0, 7.0]), 10, 4, 3, "random", "varying")("tk")

@@ -99,11 +99,11 @@ def _subject(plan: Plan, spec: DatasetSpec) -> Subject | None:
 
 def known_here(plan: Plan, datasets: Iterable[DatasetSpec] | None = None) -> dict[str, Snapshot]:
     """Return the snapshots of datasets that can be had without asking anybody for them."""
-    found = {}
+    snapshots = {}
     for spec in plan.datasets if datasets is None else datasets:
         with suppress(FetchError):
-            found[spec.id] = sources.obtain(spec.source(plan.folder), offline=True)
-    return found
+            snapshots[spec.id] = sources.obtain(spec.source(plan.folder), offline=True)
+    return snapshots
 
 
 def _line(
@@ -116,12 +116,12 @@ def _line(
     blocks = cells = 0
     size = seconds = 0.0
     for unit, subject in parts:
-        here = len(unit.sizes) * repetitions
+        count = len(unit.sizes) * repetitions
         kind = DRAWS if unit.learner == DRAWS else unit.tuning
         timing = timing_of(timings, unit)
         blocks += count_blocks(unit, block_lengths(unit, subject, factor, timing), repetitions)
-        cells += here if unit.learner != DRAWS else 0
-        size += here * BYTES_PER_CELL[kind]
+        cells += count if unit.learner != DRAWS else 0
+        size += count * BYTES_PER_CELL[kind]
         seconds += unit_seconds(unit, subject, repetitions, timing)
     return Line(label, len(parts), blocks, cells, size, seconds / 3600)
 
@@ -150,8 +150,8 @@ def estimate(
     >>> from lcdb_builders.planning.plan import load_plan
     >>> from lcdb_builders.planning.units import plan_learners
     >>> plan = load_plan({"datasets": [61], "learners": ["LDC"], "repetitions": 10})
-    >>> found = estimate(plan, plan_learners(plan))
-    >>> found.total.units, found.total.cells
+    >>> needed = estimate(plan, plan_learners(plan))
+    >>> needed.total.units, needed.total.cells
     (12, 6300)
     """
     chosen = plan.datasets if datasets is None else tuple(datasets)
@@ -169,7 +169,7 @@ def estimate(
 
     def lines(labels: list[tuple[str, list[tuple[Unit, Subject]]]]) -> tuple[Line, ...]:
         return tuple(
-            _line(label, found, plan.repetitions, factor, timings) for label, found in labels
+            _line(label, chosen, plan.repetitions, factor, timings) for label, chosen in labels
         )
 
     by_dataset: dict[str, list[tuple[Unit, Subject]]] = {id: [] for id in known}

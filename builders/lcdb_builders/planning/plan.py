@@ -188,12 +188,12 @@ class Plan:
 def shipped_plans() -> dict[str, str]:
     """Return the titles of the plans that ship with lcdb, by name."""
     folder = files("lcdb.data") / "plans"
-    found = {}
+    titles = {}
     for entry in sorted(folder.iterdir(), key=lambda e: e.name):
         if entry.name.endswith(".toml"):
             with as_file(entry) as path:
-                found[entry.name.removesuffix(".toml")] = str(read_toml(path).get("title", ""))
-    return found
+                titles[entry.name.removesuffix(".toml")] = str(read_toml(path).get("title", ""))
+    return titles
 
 
 def load_plan(source: str | Path | Mapping[str, Any] | Plan) -> Plan:
@@ -288,21 +288,21 @@ def _plan(content: Mapping[str, Any], name: str, folder: Path) -> Plan:
 
 def _tuned(content: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a plan says of its tuned curves, after checking that it has such curves."""
-    found = content.get("tuned", {})
-    if found and "tuned" not in content.get("tunings", ()):
+    rules = content.get("tuned", {})
+    if rules and "tuned" not in content.get("tunings", ()):
         msg = 'tuned is there, but tunings has no "tuned"; expected both or none'
         raise PlanError(msg)
-    for sampling in found.get("samplings", ()):
+    for sampling in rules.get("samplings", ()):
         if sampling not in content.get("samplings", schema.SAMPLINGS):
             msg = (
                 f"tuned.samplings has {sampling!r}, which samplings has not; expected some of them"
             )
             raise PlanError(msg)
-    return found
+    return rules
 
 
 def _datasets(entries: Iterable[Any]) -> tuple[DatasetSpec, ...]:
-    found: dict[str, DatasetSpec] = {}
+    specs: dict[str, DatasetSpec] = {}
     for entry in entries:
         spec = (
             DatasetSpec(entry["id"], {k: v for k, v in entry.items() if k != "id"})
@@ -311,11 +311,11 @@ def _datasets(entries: Iterable[Any]) -> tuple[DatasetSpec, ...]:
         )
         if spec.file:
             _check_id(spec.id)
-        if spec.id.casefold() in found:
+        if spec.id.casefold() in specs:
             msg = f"datasets has {spec.id} twice; expected every id once"
             raise PlanError(msg)
-        found[spec.id.casefold()] = spec
-    return tuple(found.values())
+        specs[spec.id.casefold()] = spec
+    return tuple(specs.values())
 
 
 def _id_of(entry: int | str) -> str:

@@ -60,13 +60,13 @@ def training_sizes(rule: Any, rows: int) -> tuple[int, ...]:
     if every > 1 and kinds != ["log"]:
         msg = f"sizes has {dict(rule)}; expected 'every' beside 'log' alone"
         raise PlanError(msg)
-    found = _BY_KIND[kinds[0]](rule[kinds[0]], top)
+    sizes = _BY_KIND[kinds[0]](rule[kinds[0]], top)
     if every > 1:
-        found = sorted({*range(1, min(every, top) + 1), *_log(rule["log"], top, min(every, top))})
-    if not found:
+        sizes = sorted({*range(1, min(every, top) + 1), *_log(rule["log"], top, min(every, top))})
+    if not sizes:
         msg = f"sizes leaves none for {rows} rows; expected at least one n from 1 to {top}"
         raise PlanError(msg)
-    return tuple(found)
+    return tuple(sizes)
 
 
 def _up_to(entry: Any) -> float:

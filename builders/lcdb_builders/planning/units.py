@@ -38,7 +38,7 @@ def plan_learners(plan: Plan, *, allow_import: bool = False) -> dict[str, Learne
     from lcdb_builders.learners import registry
 
     # Names first: a misspelt one is told of, whatever is wrong with the parameters of another.
-    found = {
+    learners = {
         spec.name: registry.get(
             spec.name,
             spec.estimator,
@@ -48,9 +48,9 @@ def plan_learners(plan: Plan, *, allow_import: bool = False) -> dict[str, Learne
         for spec in plan.learners
     }
     for spec in plan.learners:
-        found[spec.name].complete(spec.params)
-        _tuning_rule(plan, spec, found[spec.name])
-    return found
+        learners[spec.name].complete(spec.params)
+        _tuning_rule(plan, spec, learners[spec.name])
+    return learners
 
 
 def subjects(plan: Plan, dataset: Subject) -> list[Subject]:
@@ -104,7 +104,7 @@ def units(plan: Plan, dataset: Subject, learners: Mapping[str, Learner]) -> list
         sizes=sizes,
         scaling=dataset.scaling,
     )
-    found = [replace(draws, sampling=sampling, split=split) for sampling, split in wheres]
+    planned = [replace(draws, sampling=sampling, split=split) for sampling, split in wheres]
     for spec in plan.learners:
         if spec.name not in learners:
             continue
@@ -120,13 +120,13 @@ def units(plan: Plan, dataset: Subject, learners: Mapping[str, Learner]) -> list
         )
         rule = _tuning_rule(plan, spec, learner) if "tuned" in plan.tunings else ""
         for sampling, split in wheres:
-            here = replace(plain, sampling=sampling, split=split)
-            if "default" in plan.tunings and here.sizes:
-                found.append(here)
+            placed = replace(plain, sampling=sampling, split=split)
+            if "default" in plan.tunings and placed.sizes:
+                planned.append(placed)
             own = tuple(n for n in tuned if n >= spec.from_n)
             if rule and own and sampling in plan.tuned.get("samplings", plan.samplings):
-                found.append(replace(here, tuning="tuned", tuning_rule=rule, sizes=own))
-    return found
+                planned.append(replace(placed, tuning="tuned", tuning_rule=rule, sizes=own))
+    return planned
 
 
 def _tuning_rule(plan: Plan, spec: LearnerSpec, learner: Learner) -> str:

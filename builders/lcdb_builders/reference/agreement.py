@@ -35,8 +35,8 @@ def allowed(answers: Answers, tolerance: float) -> dict[str, float]:
     Examples
     --------
     >>> y, scores = np.array([0, 1, 0]), np.array([[0.0, -5.0], [0.0, 1e-7], [0.0, -2.0]])
-    >>> found = allowed(Answers(y, scores, None, "log_odds"), 1e-6)
-    >>> round(found["accuracy"], 3), found["brier"] < 1e-5, found["n_clipped"]
+    >>> tolerance = allowed(Answers(y, scores, None, "log_odds"), 1e-6)
+    >>> round(tolerance["accuracy"], 3), tolerance["brier"] < 1e-5, tolerance["n_clipped"]
     (0.333, True, 0.0)
     """
     values = vars(answers.metrics)

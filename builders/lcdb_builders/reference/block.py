@@ -47,7 +47,17 @@ def default_cell(
     n: int,
     repetition: int,
 ) -> tuple[CellValues, dict[str, str]]:
-    """Return the scores of one fit by split, and by split why there are not all."""
+    """Return the scores of one fit by split, and by split why there are not all.
+
+    Parameters
+    ----------
+    learner, snapshot, unit
+        What is fitted, on which data, with which parameters.
+    draws
+        The rows of each split; those for training are the same in all.
+    n, repetition
+        Which cell.
+    """
     rows = training_rows(next(iter(draws.values())), n, repetition)
     estimator = fit_cell(learner, snapshot, unit, rows, n, repetition)
     values: CellValues = {}
@@ -117,8 +127,8 @@ def draws_block(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict
     >>> snapshot = Snapshot("x", X, y, ("a",), ("no", "yes"), "x")
     >>> unit = Unit("x", snapshot.sha256, 1, DRAWS, "", "{}", "draws-1", "random", "varying",
     ...             "default", "", (1, 14))
-    >>> found = draws_block(snapshot, Block(unit, (1, 14), 0, 3), ["varying"])["varying"]
-    >>> found["n_test"].tolist(), found["n_classes_train"][0].tolist()
+    >>> draws = draws_block(snapshot, Block(unit, (1, 14), 0, 3), ["varying"])["varying"]
+    >>> draws["n_test"].tolist(), draws["n_classes_train"][0].tolist()
     ([[19, 19, 19], [6, 6, 6]], [1, 1, 1])
     """
     draws = draws_by_split(snapshot, block, splits)

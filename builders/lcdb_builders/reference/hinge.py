@@ -55,18 +55,18 @@ def minimise(rows: np.ndarray, weight: np.ndarray, root: np.ndarray, price: floa
     array([2.])
     """
     filled = np.abs(rows).max(axis=0) > 0
-    found = np.zeros(rows.shape[1])
+    optimum = np.zeros(rows.shape[1])
     columns, log = rows[:, filled], 2 * np.log(root[filled]) - math.log(2 * price)
     for widest in (WIDEST, *NARROWER):
         try:
-            found[filled] = _optimum(columns, weight, _narrowed(log, widest))
+            optimum[filled] = _optimum(columns, weight, _narrowed(log, widest))
             if widest < WIDEST:
                 other = _optimum(columns, weight, _narrowed(log, widest / 10))
-                if np.abs(other - found[filled]).max() > UNCHANGED * np.abs(other).max():
+                if np.abs(other - optimum[filled]).max() > UNCHANGED * np.abs(other).max():
                     continue
         except NoOptimumError:
             continue
-        return found
+        return optimum
     msg = "LSVC found no optimum that rounding does not hide; expected features of other units"
     raise NoOptimumError(msg)
 
@@ -79,13 +79,13 @@ def _narrowed(log: np.ndarray, widest: float) -> np.ndarray:
     >>> _narrowed(np.log([1e-160, 1e-70, 1e-71, 1e2]), 1e20).round(50)
     array([1.e-41, 1.e-20, 1.e-21, 1.e+02])
     """
-    found = np.zeros(len(log))
+    penalties = np.zeros(len(log))
     for sign in (-1.0, 1.0):
         side = np.flatnonzero(sign * log > 0)
         side = side[np.argsort(sign * log[side])]
         gaps = np.minimum(np.diff(sign * log[side], prepend=0.0), math.log(widest))
-        found[side] = sign * gaps.cumsum()
-    return np.exp(found)
+        penalties[side] = sign * gaps.cumsum()
+    return np.exp(penalties)
 
 
 def _optimum(rows: np.ndarray, weight: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -143,6 +143,17 @@ def _length(
     """Return where the slope along a step, which rises in straight pieces, reaches 0.
 
     It begins at minus the squared decrement; pieces end where rows come to their margins.
+
+    Parameters
+    ----------
+    rows, weight
+        (rows, coefficients) features by class sign, and weights of the rows.
+    share, step
+        (coefficients,): the penalty of each, and the direction.
+    squared
+        The squared decrement.
+    gap
+        (rows,): what each lacks to its margin.
     """
     move = rows @ step
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -198,14 +209,24 @@ def _gradient(
     gap: np.ndarray,
     rest: np.ndarray,
 ) -> np.ndarray:
-    """Return share · c - Σ weight · gap · row over the rows that lack something, rounded once."""
+    """Return share · c - Σ weight · gap · row over the rows that lack something, rounded once.
+
+    Parameters
+    ----------
+    rows, weight, share
+        As of `_length`.
+    high, low
+        (coefficients,): c as a sum of two numbers.
+    gap, rest
+        (rows,): what each lacks to its margin, as a sum of two numbers.
+    """
     active = gap > 0
     loss, error = _two_product(weight[active], gap[active])
     error = error + weight[active] * rest[active]
-    found = np.empty(len(share))
+    gradient = np.empty(len(share))
     for j, column in enumerate(rows[active].T):
         product, small = _two_product(loss, -column)
         own, own_small = _two_product(share[j : j + 1], high[j : j + 1])
         parts = (product, small, -error * column, own, own_small, share[j : j + 1] * low[j : j + 1])
-        found[j] = math.fsum(np.concatenate(parts))
-    return found
+        gradient[j] = math.fsum(np.concatenate(parts))
+    return gradient

@@ -292,7 +292,17 @@ class Replayer:
 def _models(
     learner: Learner, snapshot: Snapshot, unit: Unit, rows: np.ndarray, n: int, repetition: int
 ) -> dict[str, Any]:
-    """Return fitted reference estimators by metric."""
+    """Return fitted reference estimators by metric.
+
+    Parameters
+    ----------
+    learner, snapshot, unit
+        What is fitted, on which data, with which parameters.
+    rows
+        Indices of the rows for training.
+    n, repetition
+        Which cell.
+    """
     if unit.tuning != "tuned":
         model = fit_cell(learner, snapshot, unit, rows, n, repetition)
         return dict.fromkeys(METRICS, model)

@@ -134,6 +134,15 @@ def choices(
 
     The flag is the index in `lcdb.schema.CHOICE_FLAGS`; one class to fit on goes before one class
     to validate on, and both go before a tie.
+
+    Parameters
+    ----------
+    learner, snapshot, unit
+        What is tuned, on which data, by which rule.
+    draws
+        The unit's draws, of which the rows to fit on and to validate on are a part.
+    n, repetition
+        Which cell.
     """
     rule, default = TuningRule.of(unit), unit.parameters
     fit, held_out = validation_rows(draws, unit, n, repetition)
@@ -178,6 +187,15 @@ def tuned_cell(
     """Return scores and choices of one tuned cell by split: each metric by its own choice.
 
     And by split why there are not all of them, where that is so.
+
+    Parameters
+    ----------
+    learner, snapshot, unit
+        What is tuned, on which data, by which rule.
+    draws
+        The rows of each split; those for training are the same in all.
+    n, repetition
+        Which cell.
     """
     shared = next(iter(draws.values()))
     chosen_by = choices(learner, snapshot, unit, shared, n, repetition)

@@ -230,7 +230,17 @@ def _checked(
     timeout: float | None,
     allow_import: bool,
 ) -> _Asked:
-    """Return what is asked for, or raise before anything is written."""
+    """Return what is asked for, or raise before anything is written.
+
+    Parameters
+    ----------
+    plan, part
+        What to build: a plan, or a piece of it.
+    out
+        The database directory.
+    repetitions, timeout, allow_import
+        As of `build`.
+    """
     if repetitions is not None:
         plan = plan.with_repetitions(repetitions)
     if timeout is not None and not timeout > 0:
@@ -326,6 +336,19 @@ class Builder:
         display: Progress,
         claims: Claims,
     ) -> None:
+        """Get ready to build.
+
+        Parameters
+        ----------
+        work
+            What there is to do.
+        journal, claims
+            Where results go, and who computes which blocks.
+        costs
+            Returns about how many seconds a job takes.
+        stop, display
+            Who says that it is to end, and who hears how far it is.
+        """
         self.work = work
         self.journal = journal
         self.claims = claims

@@ -77,50 +77,52 @@ def _values(text: str, line: int) -> list[_Value]:
     """Split a list at its commas, outside quotes; a comment ends it."""
     if _PLAIN.fullmatch(text):
         return [_Value(part.strip(), quoted=False) for part in text.split(",")]
-    found: list[_Value] = []
-    at = 0
+    values: list[_Value] = []
+    position = 0
     while True:
-        at = _behind_space(text, at)
-        match = _quoted(text, at, line)
+        position = _behind_space(text, position)
+        match = _quoted(text, position, line)
         if match:
-            found.append(_Value(_unquote(match.group()), quoted=True))
+            values.append(_Value(_unquote(match.group()), quoted=True))
         else:
-            match = (_NOTHING if text.startswith("%", at) else _UNQUOTED).match(text, at)
+            match = (_NOTHING if text.startswith("%", position) else _UNQUOTED).match(
+                text, position
+            )
             assert match is not None  # both patterns match the empty text
-            found.append(_Value(match.group().strip(), quoted=False))
-        at = _behind_space(text, match.end())
-        if at == len(text) or text[at] == "%":
-            return found
-        if text[at] != ",":
-            raise _fail(line, f"expected a comma before {text[at : at + 20]!r}")
-        at += 1
+            values.append(_Value(match.group().strip(), quoted=False))
+        position = _behind_space(text, match.end())
+        if position == len(text) or text[position] == "%":
+            return values
+        if text[position] != ",":
+            raise _fail(line, f"expected a comma before {text[position : position + 20]!r}")
+        position += 1
 
 
-def _behind_space(text: str, at: int) -> int:
+def _behind_space(text: str, position: int) -> int:
     """Return the index of the next sign that is no space, without copying the rest of a line."""
-    match = _SPACE.match(text, at)
+    match = _SPACE.match(text, position)
     assert match is not None  # it matches the empty text
     return match.end()
 
 
-def _quoted(text: str, at: int, line: int) -> re.Match[str] | None:
+def _quoted(text: str, position: int, line: int) -> re.Match[str] | None:
     """Match a quoted text at this place, if one starts there."""
-    if text[at : at + 1] not in {"'", '"'}:
+    if text[position : position + 1] not in {"'", '"'}:
         return None
-    match = _QUOTED.match(text, at)
+    match = _QUOTED.match(text, position)
     if not match:
-        raise _fail(line, f"the quote {text[at]} is not closed")
+        raise _fail(line, f"the quote {text[position]} is not closed")
     return match
 
 
 def _closing_brace(text: str, line: int) -> int:
     """Return the index behind the brace that closes a text that starts with one."""
-    at = 1
-    while at < len(text):
-        if text[at] == "}":
-            return at + 1
-        match = _quoted(text, at, line)
-        at = match.end() if match else at + 1
+    position = 1
+    while position < len(text):
+        if text[position] == "}":
+            return position + 1
+        match = _quoted(text, position, line)
+        position = match.end() if match else position + 1
     raise _fail(line, "the brace { is not closed")
 
 
@@ -203,11 +205,14 @@ class _Rows:
 
 
 def _sparse_items(text: str, line: int) -> Iterator[tuple[int, str | None]]:
-    at = 0
+    position = 0
     while True:
-        match = _SPARSE_HEAD.match(text, at)
+        match = _SPARSE_HEAD.match(text, position)
         if not match:
-            raise _fail(line, f"expected 'index value' in a sparse row, not {text[at : at + 20]!r}")
+            raise _fail(
+                line,
+                f"expected 'index value' in a sparse row, not {text[position : position + 20]!r}",
+            )
         quoted = _quoted(text, match.end(), line)
         end = quoted.end() if quoted else (text + ",").index(",", match.end())
         value = _values(text[match.end() : end], line)
@@ -217,7 +222,7 @@ def _sparse_items(text: str, line: int) -> Iterator[tuple[int, str | None]]:
             return
         if rest[0] != ",":
             raise _fail(line, f"expected a comma before {rest[:20]!r}")
-        at = len(text) - len(rest) + 1
+        position = len(text) - len(rest) + 1
 
 
 def _zero(attribute: _Attribute, line: int) -> str:

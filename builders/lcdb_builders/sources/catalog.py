@@ -102,14 +102,14 @@ class Expected:
 
     def facts(self, snapshot: Snapshot) -> dict[str, Any]:
         """Return what a snapshot's origin says about OpenML: the same wherever it came from."""
-        found: dict[str, Any] = {"openml_id": int(self.id)}
+        origin: dict[str, Any] = {"openml_id": int(self.id)}
         if self.openml_version is not None:
-            found["openml_version"] = self.openml_version
+            origin["openml_version"] = self.openml_version
         if self.md5 and snapshot.sha256 == self.sha256:
-            found["openml_md5"] = self.md5
+            origin["openml_md5"] = self.md5
         if self.sha256:
-            found["equals_known_copy"] = snapshot.sha256 == self.sha256
-        return found
+            origin["equals_known_copy"] = snapshot.sha256 == self.sha256
+        return origin
 
 
 @cache
@@ -124,8 +124,8 @@ def expected() -> Mapping[str, Expected]:
     """
     text = files("lcdb.data").joinpath("datasets.toml").read_text("utf-8")
     entries = tomllib.loads(text)["dataset"]
-    found = {str(entry["id"]): Expected(**{**entry, "id": str(entry["id"])}) for entry in entries}
-    return MappingProxyType(found)
+    by_id = {str(entry["id"]): Expected(**{**entry, "id": str(entry["id"])}) for entry in entries}
+    return MappingProxyType(by_id)
 
 
 def find(dataset: int | str) -> Expected | None:

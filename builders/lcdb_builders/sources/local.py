@@ -36,20 +36,20 @@ def _candidates(folder: Path, entry: Expected) -> Iterable[Path]:
 
 def copy_in_folder(folder: Path, entry: Expected) -> Path:
     """Return the one file of a folder that is named like a dataset."""
-    found = list(_candidates(folder, entry))
-    if not found:
+    candidates = list(_candidates(folder, entry))
+    if not candidates:
         msg = (
             f"no file for dataset {entry.label} in {folder}; expected a name such as "
             f"{entry.id}.arff, {entry.id}-{entry.name}.csv or {entry.name}.parquet"
         )
         raise NotFoundError(msg)
     for kind in _PREFERRED:
-        best = [path for path in found if FORMATS[path.suffix.lower()] == kind]
+        best = [path for path in candidates if FORMATS[path.suffix.lower()] == kind]
         if len(best) == 1:
             return best[0]
         if best:
             break
-    names = ", ".join(str(path.relative_to(folder)) for path in found)
+    names = ", ".join(str(path.relative_to(folder)) for path in candidates)
     msg = f"several files for dataset {entry.label} in {folder} ({names}); name one of them"
     raise DatasetError(msg)
 

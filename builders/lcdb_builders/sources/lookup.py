@@ -123,21 +123,21 @@ def obtain(
     if isinstance(dataset, FileSource):
         return _obtain_file(dataset, folder)
     id, keep = openml_id(dataset), snapshot_cache(cache)
-    found, damage = _stored(folder, id) if folder else (None, "")
-    if found:
-        return found
-    found, cache_damage = _cached(keep, id)
-    found = found or bundled(id)
-    if not found and offline:
+    snapshot, damage = _stored(folder, id) if folder else (None, "")
+    if snapshot:
+        return snapshot
+    snapshot, cache_damage = _cached(keep, id)
+    snapshot = snapshot or bundled(id)
+    if not snapshot and offline:
         msg = (
             f"dataset {id} is neither in the database, nor in the cache {keep}, nor in the package,"
             f" and OpenML is not asked when offline; run 'lcdb fetch {id}' where there is a network"
             f" (LCDB_CACHE names the cache), or 'lcdb fetch {id} --from FILE'"
         )
         raise FetchError("; ".join(part for part in (msg, damage, cache_damage) if part))
-    found = found or _download(id, keep, openml, refresh=False)
-    _publish(found, folder, damage)
-    return found
+    snapshot = snapshot or _download(id, keep, openml, refresh=False)
+    _publish(snapshot, folder, damage)
+    return snapshot
 
 
 def fetch(
@@ -159,8 +159,8 @@ def fetch(
         Whether to ask OpenML even where the cache or the package has the dataset.
     """
     id, keep = openml_id(dataset), snapshot_cache(cache)
-    found = None if refresh else _cached(keep, id)[0] or bundled(id)
-    return found or _download(id, keep, openml, refresh=refresh)
+    snapshot = None if refresh else _cached(keep, id)[0] or bundled(id)
+    return snapshot or _download(id, keep, openml, refresh=refresh)
 
 
 def _download(id: str, keep: Path, openml: OpenML | None, *, refresh: bool) -> Snapshot:
@@ -195,22 +195,22 @@ def _publish(snapshot: Snapshot, folder: Path | None, damage: str) -> None:
 def _obtain_file(source: FileSource, folder: Path | None) -> Snapshot:
     """Return the snapshot of a file; once a database has it, the file may be elsewhere."""
     check_id(source.id)
-    found, damage = _stored(folder, source.id) if folder else (None, "")
-    if found:
-        _unchanged(source, found)
-        return found
+    snapshot, damage = _stored(folder, source.id) if folder else (None, "")
+    if snapshot:
+        _unchanged(source, snapshot)
+        return snapshot
     snapshot = source.snapshot()
     _publish(snapshot, folder, damage)
     return snapshot
 
 
-def _unchanged(source: FileSource, found: Snapshot) -> None:
+def _unchanged(source: FileSource, snapshot: Snapshot) -> None:
     """Raise if the file, or the way to read it, is not what the database was built with."""
-    reading = found.origin.get("reading", {})
+    reading = snapshot.origin.get("reading", {})
     changed = [key for key, value in source.reading.items() if reading.get(key) != value]
     if Path(source.path).is_file():
         md5 = hashlib.md5(source.content(), usedforsecurity=False).hexdigest()
-        if md5 != found.origin.get("file", {}).get("md5"):
+        if md5 != snapshot.origin.get("file", {}).get("md5"):
             changed.insert(0, "the file's content")
     if changed:
         msg = (

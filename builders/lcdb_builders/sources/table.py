@@ -131,10 +131,10 @@ def decode(content: bytes, encoding: str = "utf-8") -> str:
         msg = f"no encoding is called {encoding!r}; expected one such as 'utf-8' or 'latin-1'"
         raise DatasetError(msg) from None
     except UnicodeError as error:
-        at = error.start if isinstance(error, UnicodeDecodeError) else 0
-        line = content.count(b"\n", 0, at) + 1
+        position = error.start if isinstance(error, UnicodeDecodeError) else 0
+        line = content.count(b"\n", 0, position) + 1
         msg = (
-            f"line {line} is not {encoding} text (byte 0x{content[at]:02x}); "
+            f"line {line} is not {encoding} text (byte 0x{content[position]:02x}); "
             "save the file as UTF-8, or name its encoding"
         )
         raise DatasetError(msg) from error

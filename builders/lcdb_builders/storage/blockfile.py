@@ -59,7 +59,7 @@ def canonical_scores(block: Block, scores: Mapping[str, np.ndarray]) -> Scores:
         wrong = ", ".join(sorted(set(scores) ^ set(variables)))
         msg = f"{block.unit.label}: wrong or missing arrays ({wrong}); expected {list(variables)}"
         raise SchemaError(msg)
-    found: Scores = {}
+    canonical: Scores = {}
     for name, variable in variables.items():
         array = np.asarray(scores[name])
         shape = (*block.shape, *block.unit.inner_shape(variable))
@@ -74,11 +74,13 @@ def canonical_scores(block: Block, scores: Mapping[str, np.ndarray]) -> Scores:
             raise SchemaError(msg)
         if array.dtype.kind == "f":
             array = np.where(np.isnan(array), array.dtype.type("nan"), array)
-        found[name] = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    if not block.unit.computed(found).all():
-        msg = f"{block.unit.label}: {next(iter(found))} is missing in some cells; expected no gap"
+        canonical[name] = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    if not block.unit.computed(canonical).all():
+        msg = (
+            f"{block.unit.label}: {next(iter(canonical))} is missing in some cells; expected no gap"
+        )
         raise SchemaError(msg)
-    return found
+    return canonical
 
 
 def scores_digest(scores: Mapping[str, np.ndarray]) -> str:
@@ -143,11 +145,11 @@ def _all_lost(
     labelled = ~np.isnan(scores["accuracy"])
     scored = ~np.isnan(scores["brier"])
     for accuracy, cells in ((False, ~labelled), (True, labelled & ~scored)):
-        told = sum(one.cells for one in missing if one.accuracy == accuracy)
-        if untold := int(cells.sum()) - told:
+        explained = sum(one.cells for one in missing if one.accuracy == accuracy)
+        if unexplained := int(cells.sum()) - explained:
             sizes = [n for n, row in zip(block.sizes, cells, strict=True) if row.any()]
             why = "the reason was not kept"
-            missing.append(Lost(why, untold, sizes[0], sizes[-1], accuracy))
+            missing.append(Lost(why, unexplained, sizes[0], sizes[-1], accuracy))
     return tuple(missing)
 
 
@@ -290,7 +292,7 @@ def run_name(first_n: int, last_n: int, first: int, stop: int) -> str:
 
 
 def agree(
-    one: np.ndarray, other: np.ndarray, here: Mapping[str, Any], there: Mapping[str, Any]
+    one: np.ndarray, other: np.ndarray, first: Mapping[str, Any], second: Mapping[str, Any]
 ) -> bool:
     """Return whether two computations of the same cells say the same.
 
@@ -305,7 +307,7 @@ def agree(
     """
     if np.array_equal(one, other, equal_nan=one.dtype.kind == "f"):
         return True
-    if same_kind(here, there):
+    if same_kind(first, second):
         return False
     close = np.isclose(one, other, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True)
     return int((~close).sum()) <= max(1, _FARTHER * close.size)

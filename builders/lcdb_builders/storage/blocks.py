@@ -112,14 +112,14 @@ class Blocks:
 
     def units(self, dataset: str) -> list[AnyUnit]:
         """Return the units of a dataset that have blocks here, by what stands in their folders."""
-        found = []
+        stored = []
         for folder in self.folders(dataset):
             with suppress(FileNotFoundError, DamagedError):
                 unit = described(read_record(folder / LAYOUT_NAME)["unit"])
                 if unit.dataset == dataset and self.find(unit):
                     # How many trials were asked for once does not bind who asks now.
-                    found.append(unit.unasked())
-        return found
+                    stored.append(unit.unasked())
+        return stored
 
     def folders(self, dataset: str | None = None) -> list[Path]:
         """Return the folders of all units, or of one dataset's."""
@@ -147,7 +147,7 @@ class Blocks:
 
     def verified(self, unit: AnyUnit) -> list[Block]:
         """Return the blocks of a unit whose bytes are what was written; set the others aside."""
-        found = []
+        intact = []
         for block in self.find(unit):
             path = self.path(block)
             try:
@@ -160,8 +160,8 @@ class Blocks:
             except DamagedError as error:
                 self._set_aside(path, stamp, error)
                 continue
-            found.append(block)
-        return found
+            intact.append(block)
+        return intact
 
     def _set_aside(self, path: Path, judged: tuple[int, ...], error: DamagedError) -> None:
         """Rename a damaged block until a cube holds its cells."""
@@ -220,7 +220,7 @@ class Blocks:
         StorageError
             The file could not be written.
         """
-        mine = canonical_scores(block, scores)
+        canonical = canonical_scores(block, scores)
         path = self.path(block)
         disk.make_folder(path.parent)
         data = None
@@ -228,14 +228,14 @@ class Blocks:
             try:
                 stamp = asides.identity(path)
                 with self.open(block) as theirs:
-                    _compare(block, mine, environment, theirs)
+                    _compare(block, canonical, environment, theirs)
                 outcome: Published = "duplicate"
             except DamagedError as error:
                 self._set_aside(path, stamp, error)
                 continue
             except FileNotFoundError:
                 data = data or encode_block(
-                    block, mine, environment, getattr(scores, "lost", ()), source
+                    block, canonical, environment, getattr(scores, "lost", ()), source
                 )
                 if not disk.publish(path, data):
                     continue
@@ -245,11 +245,11 @@ class Blocks:
 
     def sources(self, unit: AnyUnit) -> set[str]:
         """Return the digests of the code that computed the blocks of a unit."""
-        found = set()
+        digests = set()
         for block in self.find(unit):
             with suppress(FileNotFoundError, DamagedError):
-                found.add(source_of(self.path(block)))
-        return found
+                digests.add(source_of(self.path(block)))
+        return digests
 
     def adopt(self, unit: AnyUnit, source: str) -> None:
         """Record another digest of code in the blocks of a unit; for the holder of the lock."""
@@ -294,14 +294,14 @@ class Blocks:
 
     def lost(self, dataset: str) -> dict[AnyUnit, str]:
         """Return the units whose numbers were lost and are not there again, and what is known."""
-        found = {}
+        reasons = {}
         for folder in self.folders(dataset):
             with suppress(FileNotFoundError, DamagedError):
                 record = read_record(folder / LOST_NAME)
                 unit = described(record["unit"])
                 if unit.dataset == dataset:
-                    found[unit] = record["reason"]
-        return found
+                    reasons[unit] = record["reason"]
+        return reasons
 
     # -- failures ------------------------------------------------------------------------------
 
@@ -321,7 +321,7 @@ class Blocks:
 
     def failures(self, unit: AnyUnit) -> list[Failure]:
         """Return the recorded failures of a unit; damaged records are removed: a failure less."""
-        found = []
+        recorded = []
         for block in self._named(unit, FAILURE_SUFFIX):
             path = self.path(block, FAILURE_SUFFIX)
             try:
@@ -331,8 +331,10 @@ class Blocks:
             except DamagedError:
                 disk.unlink(path)
                 continue
-            found.append(Failure(block, record["status"], record["reason"], record["environment"]))
-        return found
+            recorded.append(
+                Failure(block, record["status"], record["reason"], record["environment"])
+            )
+        return recorded
 
     def retry(self, unit: AnyUnit) -> int:
         """Forget the failures of a unit, so that `missing` asks for their blocks again."""
@@ -364,23 +366,25 @@ def block_of_name(unit: AnyUnit, name: str) -> Block | None:
     return block if block.name == name else None
 
 
-def _compare(block: Block, mine: Scores, environment: Mapping[str, Any], theirs: BlockFile) -> None:
+def _compare(
+    block: Block, scores: Scores, environment: Mapping[str, Any], theirs: BlockFile
+) -> None:
     """Raise if two results for one block cannot both be right."""
-    if theirs.digest == scores_digest(mine):
+    if theirs.digest == scores_digest(scores):
         return
-    for name, array in mine.items():
+    for name, array in scores.items():
         if not agree(array, theirs.array(name), environment, theirs.environment):
             raise determinism_error(block, name, environment, theirs.environment)
 
 
 def determinism_error(
-    block: Block, name: str, here: Mapping[str, Any], there: Mapping[str, Any]
+    block: Block, name: str, first: Mapping[str, Any], second: Mapping[str, Any]
 ) -> DeterminismError:
     """Return the error that says that a block was computed twice with different numbers."""
     msg = (
         f"{block.unit.label}, {block.unit.where(block)}: {name} was computed twice with "
-        f"different numbers, on {there.get('host')} ({there.get('cpu')}) and on "
-        f"{here.get('host')} ({here.get('cpu')}); "
+        f"different numbers, on {second.get('host')} ({second.get('cpu')}) and on "
+        f"{first.get('host')} ({first.get('cpu')}); "
         f"{block.unit.implementation} is not deterministic, none of its numbers can be trusted. "
         f"Report this; to compute the unit again, remove blocks/{block.unit.folder}"
     )

@@ -135,11 +135,11 @@ class Contents:
     def labels(self) -> dict[str, tuple[str, ...]]:
         """Labels of the four dims of a unit, in canonical order."""
         learners = learner_order({unit.learner for unit in self.units} - {DRAWS})
-        found = {"learner": learners}
+        labels = {"learner": learners}
         for dim, known in (("sampling", SAMPLINGS), ("split", SPLITS), ("tuning", TUNINGS)):
             used = {getattr(unit, dim) for unit in self.units}
-            found[dim] = tuple(label for label in known if label in used)
-        return found
+            labels[dim] = tuple(label for label in known if label in used)
+        return labels
 
     unit_dims: ClassVar = UNIT_DIMS
     dim_names: ClassVar = _DIM_NAMES
@@ -180,13 +180,13 @@ class Contents:
     @cached_property
     def learner_params(self) -> dict[tuple[str, str], str]:
         """JSON text by learner and tuning, for people; `plan` holds more."""
-        found = {}
+        texts = {}
         for unit in self.units:
             if unit.learner != DRAWS:
                 definition = _definition(unit)
                 kept = {k: v for k, v in definition.items() if k not in _IN_LABELS}
-                found[unit.learner, unit.tuning] = canonical_json(kept)
-        return found
+                texts[unit.learner, unit.tuning] = canonical_json(kept)
+        return texts
 
     @property
     def text_values(self) -> dict[str, dict[tuple[int, ...], str]]:
@@ -377,10 +377,10 @@ def _check_units(units: Sequence[Unit]) -> None:
 
 
 def _same(key: str, unit: Unit, other: Unit) -> None:
-    mine, theirs = getattr(unit, key), getattr(other, key)
-    if mine != theirs:
+    value, theirs = getattr(unit, key), getattr(other, key)
+    if value != theirs:
         msg = (
-            f"{key} of {unit.label} is {mine!r}, of {other.label} {theirs!r}; "
+            f"{key} of {unit.label} is {value!r}, of {other.label} {theirs!r}; "
             "expected the same in all of a cube"
         )
         raise PlanError(msg)

@@ -136,10 +136,10 @@ class CubeWriter:
         """Copy one variable of a unit from a cube of as many repetitions, chunk by chunk."""
         target = self.file[variable.name].id
         there = _slice(self.contents, unit, variable)
-        here = _slice(old, unit, variable)
+        slice_ = _slice(old, unit, variable)
         origin = source[variable.name].id
         for start in _chunk_starts(self.file[variable.name], len(there)):
-            mask, chunk = origin.read_direct_chunk((*here, *start))
+            mask, chunk = origin.read_direct_chunk((*slice_, *start))
             target.write_direct_chunk((*there, *start), chunk, mask)
 
     def finish(self, statuses: Mapping[AnyUnit, str], digests: Mapping[AnyUnit, str]) -> None:
@@ -247,11 +247,11 @@ def read_digests(
     file: h5py.File, contents: AnyContents, units: Iterable[AnyUnit]
 ) -> dict[AnyUnit, str]:
     """Return the digests of units that a cube carries with it, and that a manifest may lose."""
-    found = {}
+    digests = {}
     for unit in units:
         name, dims = contents.digest_table(unit)
-        found[unit] = file[name].asstr()[_where(contents, unit, dims)]
-    return found
+        digests[unit] = file[name].asstr()[_where(contents, unit, dims)]
+    return digests
 
 
 def read_values(

@@ -390,13 +390,13 @@ def remove_folder(path: Path) -> None:
 
 def temporaries(folder: Path, name: str = "") -> list[tuple[Path, str]]:
     """Return temporary files in a folder and their owners: all, or those of one final name."""
-    found = []
+    files = []
     with suppress(FileNotFoundError):
         for entry in sorted(os.listdir(folder)):
             match = _TEMPORARY.fullmatch(entry)
             if match is not None and name in ("", match[1]):
-                found.append((folder / entry, match[2]))
-    return found
+                files.append((folder / entry, match[2]))
+    return files
 
 
 def sweep(folder: Path) -> int:

@@ -67,12 +67,12 @@ def environment() -> Environment:
 
     Examples
     --------
-    >>> here = environment()
-    >>> sorted(here)
+    >>> machine = environment()
+    >>> sorted(machine)
     ['cpu', 'host', 'machine', 'packages', 'python']
-    >>> same_kind(here, {**here, "host": "another one"})
+    >>> same_kind(machine, {**machine, "host": "another one"})
     True
-    >>> same_kind(here, {**here, "cpu": "another one"})
+    >>> same_kind(machine, {**machine, "cpu": "another one"})
     False
     """
     return {**_fixed(), "host": socket.gethostname()}

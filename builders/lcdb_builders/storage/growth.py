@@ -60,19 +60,19 @@ def merge_units(
     old = outdated(wanted, built)
     built = {unit: where for unit, where in built.items() if unit not in old}
     standing = _Standing()
-    found: dict[tuple, AnyUnit] = {}
+    by_place: dict[tuple, AnyUnit] = {}
     for unit, where in built.items():
         standing.check(unit, where, planned=False)
-        found.setdefault(unit.place, unit)
+        by_place.setdefault(unit.place, unit)
     for unit in wanted:
         if unit not in built:
             standing.check(unit, "the plan", planned=True)
-        found[unit.place] = found.get(unit.place, unit).joined(unit)
+        by_place[unit.place] = by_place.get(unit.place, unit).joined(unit)
     for unit in known:
         if standing.clash(unit, planned=False) is None:
             standing.add(unit, "an earlier plan")
-            found.setdefault(unit.place, unit)
-    return [found[place] for place in sorted(found)]
+            by_place.setdefault(unit.place, unit)
+    return [by_place[place] for place in sorted(by_place)]
 
 
 def outdated(wanted: Iterable[AnyUnit], built: Iterable[AnyUnit]) -> list[AnyUnit]:
@@ -126,8 +126,8 @@ def contradiction(units: Iterable[AnyUnit], others: Iterable[AnyUnit]) -> str | 
     for unit in units:
         clash = standing.clash(unit, planned=True)
         if clash is not None:
-            key, mine, theirs, _ = clash
-            return f"{key} is {_short(mine)}, not {_short(theirs)}"
+            key, value, theirs, _ = clash
+            return f"{key} is {_short(value)}, not {_short(theirs)}"
     return None
 
 
@@ -139,10 +139,10 @@ def groups(units: Iterable[AnyUnit]) -> list[tuple[str, list[AnyUnit]]]:
     units
         Of one dataset, those first that should stay together.
     """
-    found: list[tuple[str, list[AnyUnit], _Standing]] = []
+    grouped: list[tuple[str, list[AnyUnit], _Standing]] = []
     for unit in units:
         reason = ""
-        for _, members, standing in found:
+        for _, members, standing in grouped:
             clash = standing.clash(unit, planned=False)
             if clash is None:
                 members.append(unit)
@@ -152,8 +152,8 @@ def groups(units: Iterable[AnyUnit]) -> list[tuple[str, list[AnyUnit]]]:
         else:
             standing = _Standing()
             standing.add(unit, "")
-            found.append((reason, [unit], standing))
-    return [(reason, members) for reason, members, _ in found]
+            grouped.append((reason, [unit], standing))
+    return [(reason, members) for reason, members, _ in grouped]
 
 
 def one_source(unit: AnyUnit, sources: set[str]) -> str:
@@ -199,7 +199,7 @@ class _Standing:
         if clash is None:
             self.add(unit, where)
             return
-        key, mine, theirs, (other, there) = clash
+        key, value, theirs, (other, there) = clash
         of = "" if other.place == unit.place else f" of {other.label}"
         advice = (
             "build into another directory"
@@ -207,7 +207,7 @@ class _Standing:
             else "two plans are mixed here: 'lcdb repair DIR' says which, and keeps one of them"
         )
         msg = (
-            f"{unit.label}: {key} is {_short(mine)} in {where} and {_short(theirs)} in "
+            f"{unit.label}: {key} is {_short(value)} in {where} and {_short(theirs)} in "
             f"{there}{of}; expected the same, since numbers in a database never change: {advice}"
         )
         raise PlanError(msg)
@@ -242,11 +242,11 @@ def _difference(unit: AnyUnit, other: AnyUnit, keys: Iterable[str]) -> tuple[str
         name = _ATTRIBUTES[key]
         if getattr(unit, name, "") == getattr(other, name, ""):
             continue
-        mine, theirs = describe(unit).get(key, ""), describe(other).get(key, "")
-        if isinstance(mine, dict) and isinstance(theirs, dict):
-            inner = min(k for k in {*mine, *theirs} if mine.get(k) != theirs.get(k))
-            return f"{key}.{inner}", mine.get(inner), theirs.get(inner)
-        return key, mine, theirs
+        value, theirs = describe(unit).get(key, ""), describe(other).get(key, "")
+        if isinstance(value, dict) and isinstance(theirs, dict):
+            inner = min(k for k in {*value, *theirs} if value.get(k) != theirs.get(k))
+            return f"{key}.{inner}", value.get(inner), theirs.get(inner)
+        return key, value, theirs
     return None
 
 

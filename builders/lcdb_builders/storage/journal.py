@@ -104,11 +104,11 @@ class Journal(Blocks):
 
         `prepare` removes its blocks, and the next cube does without it.
         """
-        found: list[AnyUnit] = []
+        replaced: list[AnyUnit] = []
         for dataset, wanted in _by_dataset(units).items():
             built = self.built(dataset, believed(self.root, dataset))
-            found += outdated(wanted, built)
-        return found
+            replaced += outdated(wanted, built)
+        return replaced
 
     def claim(self, units: Iterable[AnyUnit], sources: Sources | None = None) -> Claims:
         """Prepare for units, and let no builder of contradicting ones begin until this one ends.
@@ -321,13 +321,13 @@ class Journal(Blocks):
         entry: Entry,
     ) -> bool:
         """Compare a block with the cube; False if the cube's slice is not what it should be."""
-        mine = canonical_scores(block, scores)
+        canonical = canonical_scores(block, scores)
         theirs = self._cube_values(block, entry)
         if theirs is None:
             return False
         computed_on = entry.by_unit[block.unit].computed_on
         there = computed_on[0] if len(computed_on) == 1 else {}
-        for name, array in mine.items():
+        for name, array in canonical.items():
             if not agree(array, theirs[name], environment, there):
                 raise determinism_error(block, name, environment, there)
         return True
@@ -337,17 +337,17 @@ class Journal(Blocks):
         held = entry.by_unit[block.unit]
         rectangle = (block.sizes[0], block.sizes[-1], block.first, block.stop)
         where = Coverage(block.unit, entry.repetitions).where(rectangle)
-        found: Scores = {}
+        stored: Scores = {}
         try:
             with cube_path(self.root, block.unit.dataset).open("rb") as raw, h5py.File(raw) as file:
                 for variable in block.unit.variables:
                     values = read_values(file, entry.contents, block.unit, variable)
                     if slice_digest(block.unit, variable, values) != held.digests[variable.name]:
                         return None
-                    found[variable.name] = values[where]
+                    stored[variable.name] = values[where]
         except (OSError, KeyError, RuntimeError, ValueError):
             return None
-        return found
+        return stored
 
 
 def _check_source(unit: AnyUnit, source: str, there: set[str]) -> None:
@@ -364,10 +364,10 @@ def _check_source(unit: AnyUnit, source: str, there: set[str]) -> None:
 
 
 def _by_dataset(units: Iterable[AnyUnit]) -> dict[str, list[AnyUnit]]:
-    found: dict[str, list[AnyUnit]] = {}
+    by_dataset: dict[str, list[AnyUnit]] = {}
     for unit in units:
-        found.setdefault(unit.dataset, []).append(unit)
-    return found
+        by_dataset.setdefault(unit.dataset, []).append(unit)
+    return by_dataset
 
 
 class Claims:

@@ -111,14 +111,14 @@ class Coverage:
     def missing(self, lengths: Lengths) -> list[Block]:
         """Return the blocks of a fixed grid, cut down to the cells that are not there."""
         rows, columns = self.there.shape
-        found = []
+        blocks = []
         for top in range(0, rows, lengths.sizes):
             for left in range(0, columns, lengths.repetitions):
                 tile = ~self.there[top : top + lengths.sizes, left : left + lengths.repetitions]
                 for start, end, first, stop in _rectangles(tile):
                     sizes = self.unit.sizes[top + start : top + end]
-                    found.append(Block(self.unit, sizes, left + first, left + stop))
-        return found
+                    blocks.append(Block(self.unit, sizes, left + first, left + stop))
+        return blocks
 
 
 def _rectangles(mask: np.ndarray) -> Iterator[tuple[int, int, int, int]]:

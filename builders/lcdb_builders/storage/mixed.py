@@ -150,11 +150,11 @@ def aside(root: Path, dataset: str) -> Path:
     with locked(root, dataset):
         _check_idle(root, dataset)
         judged = asides.identity(path)
-        found = salvage(root, dataset, strangers=True)
+        salvaged = salvage(root, dataset, strangers=True)
         kept = put_aside(path, judged)
-        for label in found.lost:
+        for label in salvaged.lost:
             reason = f"lost to damage; what is left is in {kept.name}"
-            Journal(root).lose(found.units[label], reason)
+            Journal(root).lose(salvaged.units[label], reason)
         disk.unlink(path)
         return kept
 

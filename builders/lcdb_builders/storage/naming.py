@@ -21,25 +21,25 @@ def runs(sizes: Sequence[int]) -> list[list[int]]:
     >>> runs([1, 2, 3, 10, 20, 30, 31])
     [[1, 3, 1], [10, 30, 10], [31, 31, 1]]
     """
-    found: list[list[int]] = []
+    steps: list[list[int]] = []
     for n in sizes:
-        if found:
-            first, last, step = found[-1]
+        if steps:
+            first, last, step = steps[-1]
             if first == last:
-                found[-1] = [first, n, n - first]
+                steps[-1] = [first, n, n - first]
                 continue
             if n == last + step:
-                found[-1][1] = n
+                steps[-1][1] = n
                 continue
-        found.append([n, n, 1])
-    return found
+        steps.append([n, n, 1])
+    return steps
 
 
 def describe(unit: AnyUnit) -> dict[str, Any]:
     """Return a unit as a JSON-able dict, with sizes as runs; `described` undoes it."""
     if isinstance(unit, Part):
         return describe_part(unit)
-    found: dict[str, Any] = {
+    description: dict[str, Any] = {
         "dataset": unit.dataset,
         "dataset_sha256": unit.dataset_sha256,
         "master_seed": unit.seed,
@@ -52,14 +52,14 @@ def describe(unit: AnyUnit) -> dict[str, Any]:
         "sizes": runs(unit.sizes),
     }
     if unit.estimator:
-        found["estimator"] = unit.estimator
+        description["estimator"] = unit.estimator
     if unit.tuning_rule:
-        found["tuning_rule"] = json.loads(unit.tuning_rule)
+        description["tuning_rule"] = json.loads(unit.tuning_rule)
     if unit.rows_per_class:
-        found["rows_per_class"] = unit.rows_per_class
+        description["rows_per_class"] = unit.rows_per_class
     if unit.scaling != "none":
-        found["scaling"] = unit.scaling
-    return found
+        description["scaling"] = unit.scaling
+    return description
 
 
 def described(text: Mapping[str, Any]) -> AnyUnit:

@@ -47,11 +47,11 @@ class Cube:
 
     def as_json(self) -> dict[str, Any]:
         """Return what another process is told, as a JSON-able dict; `from_json` undoes it."""
-        told = {each.name: getattr(self, each.name) for each in fields(self)}
-        del told["slices"]
-        return told | {"path": str(self.path), "notes": list(self.notes)}
+        content = {each.name: getattr(self, each.name) for each in fields(self)}
+        del content["slices"]
+        return content | {"path": str(self.path), "notes": list(self.notes)}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Cube:
+    def from_json(cls, content: Mapping[str, Any]) -> Cube:
         """Return the cube that another process has told of."""
-        return cls(**{**told, "path": Path(told["path"]), "notes": tuple(told["notes"])})
+        return cls(**{**content, "path": Path(content["path"]), "notes": tuple(content["notes"])})

@@ -152,28 +152,28 @@ class PartContents:
     @cached_property
     def labels(self) -> dict[str, tuple[str, ...]]:
         """Labels of the dims of a part, in canonical order."""
-        found = {}
+        by_dim = {}
         for dim in self.unit_dims:
             used = {part.at(dim) for part in self.units}
-            found[dim] = tuple(sorted(used, key=lambda label: self.experiment.rank(dim, label)))
-        return found
+            by_dim[dim] = tuple(sorted(used, key=lambda label: self.experiment.rank(dim, label)))
+        return by_dim
 
     @cached_property
     def shape(self) -> dict[str, int]:
         """Length of every dim."""
         lengths = {dim: len(labels) for dim, labels in self.labels.items()}
-        found = {**lengths, TRIAL: self.repetitions}
+        shape = {**lengths, TRIAL: self.repetitions}
         if self.experiment.inner:
-            found[self.experiment.inner] = max(part.length for part in self.units)
-        return found
+            shape[self.experiment.inner] = max(part.length for part in self.units)
+        return shape
 
     @property
     def counters(self) -> dict[str, tuple[int, str]]:
         """First value and description of the dims that count."""
-        found = {TRIAL: (0, "trial")}
+        first_values = {TRIAL: (0, "trial")}
         if self.experiment.inner:
-            found[self.experiment.inner] = (1, self.experiment.inner)
-        return found
+            first_values[self.experiment.inner] = (1, self.experiment.inner)
+        return first_values
 
     @property
     def dim_names(self) -> dict[str, str]:
@@ -252,8 +252,12 @@ class PartContents:
         """All that the numbers depend on, and how many there are to be, as canonical JSON."""
         parts = []
         for part in self.units:
-            told = describe_part(part)
-            kept = {key: told[key] for key in told if key not in ("experiment", "master_seed")}
+            description = describe_part(part)
+            kept = {
+                key: description[key]
+                for key in description
+                if key not in ("experiment", "master_seed")
+            }
             parts.append(kept)
         return canonical_json(
             {
@@ -304,10 +308,10 @@ def _check_parts(parts: Sequence[Part]) -> None:
             msg = f"{part.label} is asked for twice; expected it once in a cube"
             raise PlanError(msg)
         for key in ("dataset", "seed"):
-            mine, theirs = getattr(part, key), getattr(first, key)
-            if mine != theirs:
+            value, theirs = getattr(part, key), getattr(first, key)
+            if value != theirs:
                 msg = (
-                    f"{key} of {part.label} is {mine!r}, of {first.label} {theirs!r}; "
+                    f"{key} of {part.label} is {value!r}, of {first.label} {theirs!r}; "
                     "expected the same in all of a cube"
                 )
                 raise PlanError(msg)

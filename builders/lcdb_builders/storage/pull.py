@@ -175,7 +175,17 @@ def _index(index: dict[str, Any], name: str) -> bytes:
 
 
 def _copy(host: Host, root: Path, address: Address, path: Path, size: int, sha256: str) -> int:
-    """Copy a cube; return how many bytes came from the host now."""
+    """Copy a cube; return how many bytes came from the host now.
+
+    Parameters
+    ----------
+    host, address
+        Where the cube is.
+    root, path
+        The database directory, which keeps finished pieces, and the file to write.
+    size, sha256
+        What the cube's manifest says of it.
+    """
     folder = root / "pull" / sha256
     disk.make_folder(folder)
     pieces = {

@@ -109,11 +109,11 @@ def verify(root: str | Path, progress: Callable[[Path], None] | None = None) -> 
         except FileNotFoundError:  # packed or replaced at this moment
             continue
         except (LCDBError, OSError) as error:
-            told: Exception = error
+            reason: Exception = error
             if isinstance(error, OSError) and error.errno in FAILING:
-                told = read_error(path, error)
-            failing = isinstance(told, ReadError)
-            what = " ".join(str(told).split())
+                reason = read_error(path, error)
+            failing = isinstance(reason, ReadError)
+            what = " ".join(str(reason).split())
             report.damage.append(Damage(path, what, repairable=not failing))
     return report
 
@@ -167,20 +167,20 @@ def _check_cube(root: Path, path: Path) -> list[Damage]:
     if wrong := stray(root, path):
         return [Damage(path, wrong, repairable=False)]
     described = _manifest_is_readable(root, dataset)
-    found = salvage(root, dataset, keep=False)
-    units = len(found.units)
-    if found.foreign:
+    salvaged = salvage(root, dataset, keep=False)
+    units = len(salvaged.units)
+    if salvaged.foreign:
         return [Damage(path, f"it is no cube and was not written by lcdb{_AWAY}", repairable=False)]
-    if found.extras:
-        what = f"it holds what lcdb did not write, {', '.join(found.extras)}{_AWAY}"
+    if salvaged.extras:
+        what = f"it holds what lcdb did not write, {', '.join(salvaged.extras)}{_AWAY}"
         return [Damage(path, what, repairable=False)]
-    if not described and units and not found.lost:
+    if not described and units and not salvaged.lost:
         # The values are right by the cube's own account; the manifest is what is damaged.
         if manifest_path(root, dataset).exists():
             return []
         return [Damage(manifest_path(root, dataset), "the manifest is missing")]
-    what = f"{len(found.lost)} of {units} units are damaged" if units else "it cannot be read"
-    return [Damage(path, f"it is not the file that was written: {what}", tuple(found.lost))]
+    what = f"{len(salvaged.lost)} of {units} units are damaged" if units else "it cannot be read"
+    return [Damage(path, f"it is not the file that was written: {what}", tuple(salvaged.lost))]
 
 
 def stray(root: Path, path: Path) -> str:

@@ -87,18 +87,18 @@ def restore_locked(root: Path, dataset: str, lease: Lease, tell: Tell = _quietly
         return entry
     path = cube_path(root, dataset)
     judged = asides.identity(path)
-    found = salvage(root, dataset)
-    _refuse_strangers(root, dataset, found)
+    salvaged = salvage(root, dataset)
+    _refuse_strangers(root, dataset, salvaged)
     aside = put_aside(path, judged)
     if not lease.mine() or asides.identity(path) != judged:
         msg = f"{path} was replaced by another builder while it was looked at"
         raise TakenError(msg)
     blocks = Blocks(root)
-    for label in found.lost:
-        blocks.lose(found.units[label], f"lost to damage; what is left is in {aside.name}")
-    record = {"sha256": file_sha256(path), "kept": found.kept, "lost": found.lost}
+    for label in salvaged.lost:
+        blocks.lose(salvaged.units[label], f"lost to damage; what is left is in {aside.name}")
+    record = {"sha256": file_sha256(path), "kept": salvaged.kept, "lost": salvaged.lost}
     disk.replace(_record_path(root, dataset), encode_record(record))
-    tell(_told(path, aside, found))
+    tell(_told(path, aside, salvaged))
     return None
 
 
@@ -136,9 +136,9 @@ def standing(root: Path, dataset: str) -> Iterator[tuple[AnyUnit, str]]:
     for known in entries:
         yield from ((s.unit, s.source) for s in known.slices if s.coverage)
     if not entries and needs_salvage(root, dataset):
-        found = salvage(root, dataset, keep=False)
-        _refuse_strangers(root, dataset, found)
-        yield from ((unit, "") for unit in found.units.values())
+        salvaged = salvage(root, dataset, keep=False)
+        _refuse_strangers(root, dataset, salvaged)
+        yield from ((unit, "") for unit in salvaged.units.values())
 
 
 def check_strangers(root: Path, dataset: str) -> None:
@@ -183,7 +183,7 @@ def _record_path(root: Path, dataset: str) -> Path:
     return disk.under(root, "blocks", f"{dataset}.salvaged.json")
 
 
-def _refuse_strangers(root: Path, dataset: str, found: Salvaged) -> None:
+def _refuse_strangers(root: Path, dataset: str, salvaged: Salvaged) -> None:
     """Raise where replacing a file would take something from its owner that is not ours."""
     path = cube_path(root, dataset)
     ours = manifest_path(root, dataset).exists() or any(Blocks(root).folders(dataset))
@@ -191,25 +191,25 @@ def _refuse_strangers(root: Path, dataset: str, found: Salvaged) -> None:
         f"nothing was changed: move it elsewhere, or 'lcdb repair {root} --aside {dataset}' "
         f"keeps it as {path.name}{DAMAGED}…"
     )
-    if found.foreign or not (found.units or ours):
+    if salvaged.foreign or not (salvaged.units or ours):
         msg = f"{path} is in the way: it is no cube and was not written by lcdb; {advice}"
         raise StorageError(msg)
-    if found.extras:
+    if salvaged.extras:
         msg = (
-            f"{path} holds what lcdb did not write: {', '.join(found.extras)}; writing the cube "
+            f"{path} holds what lcdb did not write: {', '.join(salvaged.extras)}; writing the cube "
             f"anew would lose it. {advice[0].upper()}{advice[1:]}"
         )
         raise StorageError(msg)
 
 
-def _told(path: Path, aside: Path, found: Salvaged) -> str:
-    every = len(found.units)
-    if every and not found.lost:
+def _told(path: Path, aside: Path, salvaged: Salvaged) -> str:
+    every = len(salvaged.units)
+    if every and not salvaged.lost:
         return f"{path} is not the file that its manifest tells of: all {every} curves are kept"
     if not every:
         return f"{path} is damaged and cannot be read: what is left is kept as {aside.name}"
-    lost = ", ".join(found.lost[:5]) + (", …" if len(found.lost) > 5 else "")
+    lost = ", ".join(salvaged.lost[:5]) + (", …" if len(salvaged.lost) > 5 else "")
     return (
-        f"{path} is damaged: {len(found.kept)} of {every} curves are kept, lost are {lost}; those "
-        f"of the plan are computed again, what is left of all is kept as {aside.name}"
+        f"{path} is damaged: {len(salvaged.kept)} of {every} curves are kept, lost are {lost}; "
+        f"those of the plan are computed again, what is left of all is kept as {aside.name}"
     )

@@ -107,18 +107,18 @@ def salvage(root: Path, dataset: str, *, keep: bool = True, strangers: bool = Fa
         The blocks could not be written, or the cube could not be judged: its reader was killed,
         or had no memory or time, for which the cube must not suffer.
     """
-    found = Salvaged()
+    salvaged = Salvaged()
     seen: dict[str, str] = {}
     while True:
-        crashed = _attempt(root, dataset, keep, strangers, seen, found)
+        crashed = _attempt(root, dataset, keep, strangers, seen, salvaged)
         unfinished = [label for label, state in seen.items() if state == "begun"]
         for label in unfinished:
             seen[label] = "lost"
         if not crashed or not unfinished:
             break
     for label, state in seen.items():
-        (found.kept if state == "kept" else found.lost).append(label)
-    return found
+        (salvaged.kept if state == "kept" else salvaged.lost).append(label)
+    return salvaged
 
 
 def _attempt(
@@ -127,9 +127,21 @@ def _attempt(
     keep: bool,
     strangers: bool,
     seen: dict[str, str],
-    found: Salvaged,
+    salvaged: Salvaged,
 ) -> bool:
-    """Run the process once and note in `seen` what became of each unit; True if it crashed."""
+    """Run the process once and note what became of each unit; return whether it crashed.
+
+    Parameters
+    ----------
+    root, dataset
+        Which cube.
+    keep, strangers
+        As of `salvage`.
+    seen
+        What became of each unit by its label: units that are there are not tried again.
+    salvaged
+        The units, and what is not lcdb's; to be filled in.
+    """
     cube = cube_path(root, dataset)
     check_regular(cube, "a cube")
     seconds = _SECONDS + cube.stat().st_size / _BYTES_PER_SECOND
@@ -152,13 +164,13 @@ def _attempt(
         if state == "starved":
             raise _undecided(cube, text)
         if state == "foreign":
-            found.foreign = True
+            salvaged.foreign = True
         elif state == "extras":
-            found.extras = json.loads(text)
+            salvaged.extras = json.loads(text)
         elif state in ("begun", "kept", "lost"):
             seen[text] = state
             for description in unit:
-                found.units[text] = described(description)
+                salvaged.units[text] = described(description)
     if done.returncode == 0:
         return False
     if -done.returncode in _CRASHES:
