@@ -57,11 +57,11 @@ __all__ = ["LREG", "LSVC", "STEEP", "linear_block"]
 PATH_TOLERANCE = 1e-9
 
 #: What fits start from: `theta` (G, K, d + 1) by grid value, and of paths, `start` (K, d + 1). The
-#: `part` of a cell that a path is scored on, and its rows `XT` (d, rows).
+#: `part` of a cell that a path is fitted to and scored on, and the held-out rows `XT` (d, rows).
 Path = namedtuple("Path", "theta start part XT")
 #: A block of a `kind` of models: its `task`, the `columns` to score on and its `tuning`; the `cell`
-#: in hand, what is `held` out of it, its `models` and the `path` to them; what is filled, `tuned`
-#: and `decisions`.
+#: in hand, its `HoldOut`, `held`, its `models` and the `path` to them; what is filled, `tuned` and
+#: `decisions`.
 Block = namedtuple("Block", "kind task columns tuning cell held models path tuned decisions")
 
 
@@ -72,15 +72,13 @@ def _extrapolate(paths, g, step, c, theta):
     Along equal steps of the logarithm models of separable rows change by almost the same, and
     others by ever less: the last change is continued by its ratio to the one before.
     """
-    last = paths[g - step, c]
-    before = paths[g - 2 * step, c]
-    first = paths[g - 3 * step, c]
-    now = 0.0
-    then = 0.0
+    last, before, first = paths[g - step, c], paths[g - 2 * step, c], paths[g - 3 * step, c]
+    change = 0.0
+    change_before = 0.0
     for j in range(len(theta)):
-        now += (last[j] - before[j]) ** 2
-        then += (before[j] - first[j]) ** 2
-    ratio = min(1.0, np.sqrt(now / then)) if then > 0.0 else 0.0
+        change += (last[j] - before[j]) ** 2
+        change_before += (before[j] - first[j]) ** 2
+    ratio = min(1.0, np.sqrt(change / change_before)) if change_before > 0.0 else 0.0
     for j in range(len(theta)):
         theta[j] = last[j] + ratio * (last[j] - before[j])
 
@@ -218,7 +216,7 @@ def linear_block(kind, task, columns, unit, unit_root, tuning, held, tuned, deci
     tuning
         What is chosen from what: factors of LREG's penalty, or of LSVC's loss.
     held, tuned
-        Of `hold_out_of`, and what is filled.
+        A `HoldOut`, of `hold_out_of`, and what is filled, a `Tuned`.
     decisions
         (sizes, repetitions, K, columns), filled with decision values of fitted classes, in the
         order of the columns they are scored in; of size 0 if they are not wanted.
@@ -226,17 +224,28 @@ def linear_block(kind, task, columns, unit, unit_root, tuning, held, tuned, deci
     Returns
     -------
     int
-        How many models were not found, whose cells mean nothing.
+        How many fits reached no optimum, whose cells mean nothing.
     """
     classes, p = task.classes, len(unit)
-    models, cell = models_of(task, unit, unit_root), cell_of(task, columns, p - 1)
+    models = models_of(task, unit, unit_root)
     path = Path(
         theta=np.zeros((len(tuning.grid), classes, p)),
         start=np.zeros((classes, p)),
         part=part_of(task, columns, held),
         XT=np.empty((p - 1, len(held.held))),
     )
-    block = Block(kind, task, columns, tuning, cell, held, models, path, tuned, decisions)
+    block = Block(
+        kind=kind,
+        task=task,
+        columns=columns,
+        tuning=tuning,
+        cell=cell_of(task, columns, p - 1),
+        held=held,
+        models=models,
+        path=path,
+        tuned=tuned,
+        decisions=decisions,
+    )
     if kind == LREG or (kind == LSVC and tuned.choices.size == 0):
         _start_from_pool(block)
     _run(block)

@@ -30,8 +30,8 @@ __all__ = [
 FAR = 1e3
 # A share of features that is rounding.
 ALIGNED = 1e-13
-# What stands for "no intercept beside the rotated features": 1 over the square of it is its share.
-HELD = 1e15
+# Root of the penalty that pins an intercept at 0, beside features of which one stands for it.
+PINNED = 1e15
 
 
 def _exponents(X: np.ndarray) -> np.ndarray:
@@ -56,15 +56,15 @@ def scaled(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     power = _exponents(X)
     # Relative to the first row: a mean of large equal numbers need not equal them.
     first = np.ldexp(X[0], -power)
-    gap = np.ldexp(X, -power) - first
-    spread = _exponents(gap)
-    gap = np.ldexp(gap, -spread)
-    offset = gap.mean(axis=0)
-    scale = gap.std(axis=0)
+    shifted = np.ldexp(X, -power) - first
+    spread = _exponents(shifted)
+    shifted = np.ldexp(shifted, -spread)
+    offset = shifted.mean(axis=0)
+    scale = shifted.std(axis=0)
     constant = np.ptp(X, axis=0) == 0
     scale[constant | (scale == 0)] = 1.0
     offset[constant] = 0.0
-    Z = np.ascontiguousarray((gap - offset) / scale)
+    Z = np.ascontiguousarray((shifted - offset) / scale)
     mean = np.ldexp(first + np.ldexp(offset, spread), power)
     return Z, mean, np.where(constant, 1.0, np.ldexp(scale, spread + power))
 
@@ -96,7 +96,7 @@ def hinge_root(mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
 def as_they_are(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return ``(x, 1)``, columns divided by powers of two, as features, and the penalty's root.
 
-    No digit changes. The intercept is one of the features; that of the solver is held at 0.
+    No digit changes. The intercept is one of the features; that of the solver is pinned at 0.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def as_they_are(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     power = _exponents(X)
     features = np.hstack([np.ldexp(X, -power), np.ones((len(X), 1))])
-    root = np.diag(np.concatenate([np.ldexp(1.0, -power), [1.0, HELD]]))
+    root = np.diag(np.concatenate([np.ldexp(1.0, -power), [1.0, PINNED]]))
     return np.ascontiguousarray(features), root
 
 
@@ -143,16 +143,16 @@ def rotated(Z: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> tuple[np.ndar
     towards = np.append(mean / length, 1 / length)  # the mean of (x, 1), of length 1
     mirror = towards.copy()
     mirror[-1] += 1.0  # 1 / length is positive: nothing cancels
-    gaps = np.hstack([Z * (scale / unit), np.zeros((len(Z), 1))])  # in units that squares allow
-    turned = gaps - np.outer(gaps @ (mirror / (1 + towards[-1])), mirror)
+    centred = np.hstack([Z * (scale / unit), np.zeros((len(Z), 1))])  # in units that squares allow
+    mirrored = centred - np.outer(centred @ (mirror / (1 + towards[-1])), mirror)
     # What is left of columns along the mean is rounding, or as little to weigh as the 1.
-    whole = np.abs(gaps).max(axis=0) + np.abs(turned[:, -1:] * mirror).max(axis=0)
-    turned[:, :-1][:, (np.abs(turned).max(axis=0) <= ALIGNED * whole)[:-1]] = 0.0
-    size = np.append(_size(turned[:, :-1]) * unit, length)
+    whole = np.abs(centred).max(axis=0) + np.abs(mirrored[:, -1:] * mirror).max(axis=0)
+    mirrored[:, :-1][:, (np.abs(mirrored).max(axis=0) <= ALIGNED * whole)[:-1]] = 0.0
+    sizes = np.append(_sizes(mirrored[:, :-1]) * unit, length)
     features = np.hstack(
-        [turned[:, :-1] * unit / size[:-1], 1.0 - turned[:, -1:] * (unit / length)]
+        [mirrored[:, :-1] * unit / sizes[:-1], 1.0 - mirrored[:, -1:] * (unit / length)]
     )
-    root = np.diag(np.append(1 / size, HELD))
+    root = np.diag(np.append(1 / sizes, PINNED))
     return np.ascontiguousarray(features), root
 
 
@@ -173,32 +173,32 @@ def turned(X: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ['1e+12', '1', '1e-08', '1e-15']
     """
     unit = float(np.abs(mean).max())
-    size = float(np.sqrt(np.square(mean / unit).sum()))
-    towards = mean / unit / size
+    norm = float(np.sqrt(np.square(mean / unit).sum()))
+    towards = mean / unit / norm
     k = int(np.abs(towards).argmax())
     sign = 1.0 if towards[k] > 0 else -1.0
     mirror = towards.copy()
     mirror[k] += sign
-    gaps = (X - mean) / unit  # exact where features are far from 0
-    along = gaps @ towards
-    columns = gaps - np.outer(gaps @ mirror / (1 + abs(towards[k])), mirror)
-    length = float(np.hypot(unit * size, 1.0))
-    columns[:, k] = 1 + along * (unit / length) * (unit * size / length)
+    centred = (X - mean) / unit  # exact where features are far from 0
+    along = centred @ towards
+    columns = centred - np.outer(centred @ mirror / (1 + abs(towards[k])), mirror)
+    length = float(np.hypot(unit * norm, 1.0))
+    columns[:, k] = 1 + along * (unit / length) * (unit * norm / length)
     left = np.where(along == 0, 0.0, -along)
     others = np.arange(X.shape[1]) != k
-    sizes = np.append(_size(columns), _size(left[:, None]))
+    sizes = np.append(_sizes(columns), _sizes(left[:, None]))
     features = np.column_stack([columns, left]) / np.where(np.append(others, True), sizes, 1.0)
     sizes[:-1][others] *= unit
     sizes[k] = length
     sizes[-1] *= unit / length
-    return np.ascontiguousarray(features), np.diag(np.append(1 / sizes, HELD))
+    return np.ascontiguousarray(features), np.diag(np.append(1 / sizes, PINNED))
 
 
-def _size(columns: np.ndarray) -> np.ndarray:
+def _sizes(columns: np.ndarray) -> np.ndarray:
     """Return the root mean square of columns, 1 for those of zeros."""
     power = _exponents(columns)
-    size = np.sqrt(np.square(np.ldexp(columns, -power)).mean(axis=0))
-    return np.where(size > 0, np.ldexp(size, power), 1.0)
+    sizes = np.sqrt(np.square(np.ldexp(columns, -power)).mean(axis=0))
+    return np.where(sizes > 0, np.ldexp(sizes, power), 1.0)
 
 
 def penalty_of(root: np.ndarray) -> np.ndarray:

@@ -29,12 +29,21 @@ from lcdb_builders.kernels.linear.newton import (
     quadratic,
 )
 
-__all__ = ["Carried", "carried", "finite_newton", "forget"]
+__all__ = ["Carried", "carried_of", "finite_newton", "forget"]
 
 # Outer products until the moments are summed afresh, so that rounding cannot pile up.
 FRESH = 512
 # With a smaller pivot the moments have lost too many digits: the rows themselves make up for them.
 REFINED = 1e-6
+# What a `Scratch` keeps of rows: scores at the goal of a step, which rows are within the margin,
+# and weighted residuals. While moments are summed, weights of the rows within the margin stand in
+# the place of scores, and a feature times those in that of residuals.
+SCORES, WITHIN, RESIDUAL = range(3)
+MEMBERS, WEIGHTED = SCORES, RESIDUAL
+# And of coefficients: what scales the Hessian, the goal of a step, the step, and the gradient that
+# is left there with the correction for it. Before there is a scale, features of a row stand there.
+SCALE, GOAL, STEP, GRADIENT, CORRECTION = range(5)
+FEATURES = SCALE
 
 #: What is known of each class, along a path of prices. If its last optimum is `known` (K,): `z` (K,
 #: rows), scores there, and `loss` (K,) without its price. Of the rows that are `active` (K, rows),
@@ -44,7 +53,7 @@ Carried = namedtuple("Carried", "known z loss active moments targets age")
 
 
 @kernel(glue=True)
-def carried(classes, p, rows):
+def carried_of(classes, p, rows):
     """Return what is known of no rows."""
     return Carried(
         known=np.zeros(classes, np.bool_),
@@ -69,12 +78,24 @@ def forget(carried, c):
 
 @kernel(reorder=True, borrow=True)
 def _hinge(n, sign, weight, z, active, within):
-    """Loss of the first n rows, and which are within the margin; returns how many changed."""
-    t = sign[:n]
-    w = weight[:n]
-    f = z[:n]
-    before = active[:n]
-    now = within[:n]
+    """Sum the loss of the first n rows, and mark those within the margin.
+
+    Parameters
+    ----------
+    n
+        How many rows.
+    sign, weight, z
+        (rows,) their classes, +1 or -1, weights and scores.
+    active, within
+        (rows,), 0 or 1: which were within the margin, and filled with which are.
+
+    Returns
+    -------
+    loss, changed
+        The loss without its price, and how many rows have come into the margin or left it.
+    """
+    t, w, f = sign[:n], weight[:n], z[:n]
+    before, now = active[:n], within[:n]
     loss = 0.0
     changed = 0.0
     for r in range(n):
@@ -89,7 +110,17 @@ def _hinge(n, sign, weight, z, active, within):
 
 @kernel(reorder=True, borrow=True)
 def _hinge_loss(n, sign, weight, z, along, length):
-    """Loss at scores ``z + length * along``."""
+    """Return the loss, without its price, at scores ``z + length * along``.
+
+    Parameters
+    ----------
+    n
+        How many rows.
+    sign, weight
+        (rows,) their classes, +1 or -1, and weights.
+    z, along, length
+        (rows,) scores, and what a step changes of them; how much of the step is taken.
+    """
     loss = 0.0
     for r in range(n):
         gap = max(1.0 - sign[r] * (z[r] + length * along[r]), 0.0)
@@ -98,22 +129,44 @@ def _hinge_loss(n, sign, weight, z, along, length):
 
 
 @kernel(glue=True)
-def _refresh(problem, within, moments, targets, spare, scaled):
-    """Sum moments and targets of the rows within the margin."""
+def _refresh(problem, within, moments, targets, members, weighted):
+    """Sum moments and targets of the rows within the margin.
+
+    Parameters
+    ----------
+    problem, within
+        A `Problem`, and (rows,) which of its rows are within the margin, 0 or 1.
+    moments, targets
+        (p, p) and (p,), filled; see `Carried`.
+    members, weighted
+        (rows,) each: workspace for weights of these rows, and for a feature times those.
+    """
     n = problem.n
     moments[:] = 0.0
     targets[:] = 0.0
     for r in range(n):
-        spare[r] = problem.weight[r] * within[r]
-    add_weighted_gram(problem.XT, n, spare, scaled, moments)
+        members[r] = problem.weight[r] * within[r]
+    add_weighted_gram(problem.XT, n, members, weighted, moments)
     for r in range(n):
-        spare[r] *= problem.sign[r]
-    add_products(problem.XT, 0, n, spare, targets)
+        members[r] *= problem.sign[r]
+    add_products(problem.XT, 0, n, members, targets)
 
 
 @kernel(glue=True)
 def _exchange(problem, within, active, moments, targets, x):
-    """Move rows that turned active or passive into or out of the moments."""
+    """Move rows that turned active or passive into or out of the moments.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`.
+    within, active
+        (rows,), 0 or 1: which rows are within the margin, and which the moments are of.
+    moments, targets
+        (p, p) and (p,), changed; see `Carried`.
+    x
+        (p,) workspace for the features of a row, and the 1.
+    """
     p = len(targets)
     for r in range(problem.n):
         change = within[r] - active[r]
@@ -121,89 +174,127 @@ def _exchange(problem, within, active, moments, targets, x):
             for j in range(p - 1):
                 x[j] = problem.XT[j, r]
             x[p - 1] = 1.0
-            scale = change * problem.weight[r]
-            add_outer(moments, x, scale)
+            weight = change * problem.weight[r]
+            add_outer(moments, x, weight)
             for j in range(p):
-                targets[j] += scale * problem.sign[r] * x[j]
+                targets[j] += weight * problem.sign[r] * x[j]
 
 
 @kernel(glue=True)
 def _activate(problem, changed, within, carried, c, scratch):
-    """Bring moments and targets to the rows within the margin, of which so many changed."""
-    active = carried.active[c]
-    moments = carried.moments[c]
-    targets = carried.targets[c]
+    """Bring moments and targets to the rows within the margin.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`.
+    changed, within
+        How many rows have come into the margin or left it, and (rows,) which are within, 0 or 1.
+    carried, c
+        What is known of all classes, and which of them this is.
+    scratch
+        A `Scratch`.
+    """
+    active, moments, targets = carried.active[c], carried.moments[c], carried.targets[c]
     carried.age[c] += int(changed)
     if changed > 8 + problem.n / 16 or carried.age[c] > FRESH:
-        _refresh(problem, within, moments, targets, scratch.rows[0], scratch.rows[2])
+        members, weighted = scratch.rows[MEMBERS], scratch.rows[WEIGHTED]
+        _refresh(problem, within, moments, targets, members, weighted)
         carried.age[c] = 0
     else:
-        _exchange(problem, within, active, moments, targets, scratch.vectors[0])
+        _exchange(problem, within, active, moments, targets, scratch.vectors[FEATURES])
     copy(within[: problem.n], active)
 
 
 @kernel(glue=True)
 def _refine(problem, active, L, scale, goal, scratch):
-    """Solve for what is left of the gradient at `goal`, summed over the rows themselves."""
+    """Solve for what is left of the gradient at `goal`, summed over the rows themselves.
+
+    Parameters
+    ----------
+    problem, active
+        A `Problem`, and (rows,) which of its rows are active, 0 or 1.
+    L, scale
+        The Hessian's factor and what it is scaled by, of `cholesky`.
+    goal
+        (p,), about the minimum for the active rows, and on return nearer to it.
+    scratch
+        A `Scratch`.
+    """
     p = len(goal)
-    z = scratch.rows[0]
-    pull = scratch.rows[2]
-    gradient = scratch.vectors[3]
-    step = scratch.vectors[4]
+    z, residual = scratch.rows[SCORES], scratch.rows[RESIDUAL]
+    gradient, correction = scratch.vectors[GRADIENT], scratch.vectors[CORRECTION]
     fill_scores(problem.XT, 0, problem.n, goal, z)
     for r in range(problem.n):
         price = 2.0 * problem.price * problem.weight[r] * active[r]
-        pull[r] = price * (problem.sign[r] - z[r])
+        residual[r] = price * (problem.sign[r] - z[r])
     gradient[:] = 0.0
-    add_products(problem.XT, 0, problem.n, pull, gradient)
-    multiply_lower(problem.P, goal, step)
+    add_products(problem.XT, 0, problem.n, residual, gradient)
+    multiply_lower(problem.P, goal, correction)  # for a moment, what the penalty pulls
     for i in range(p):
-        gradient[i] -= step[i]
-    cholesky_solve(L, scale, gradient, step)
+        gradient[i] -= correction[i]
+    cholesky_solve(L, scale, gradient, correction)
     for i in range(p):
-        goal[i] += step[i]
+        goal[i] += correction[i]
 
 
 @kernel(glue=True)
-def _solve(problem, theta, carried, c, scratch, goal, right):
-    """Fill `goal` with the minimum for the active rows, and `right` with the step to there.
+def _solve(problem, theta, carried, c, scratch, goal, step):
+    """Fill `goal` with the minimum for the active rows, and `step` with the step to there.
 
-    Returns its squared decrement; NaN where rounding hides a direction from the moments.
+    Parameters
+    ----------
+    problem, theta
+        A `Problem`, and (p,) where the step starts.
+    carried, c
+        What is known of all classes, and which of them this is.
+    scratch
+        A `Scratch`, in which the Hessian, its factor and scale are left.
+    goal, step
+        (p,) each, filled.
+
+    Returns
+    -------
+    float
+        The step's squared decrement; NaN where rounding hides a direction from the moments.
     """
-    p = len(goal)
-    H = scratch.H
-    scale = scratch.vectors[0]
+    p, H, scale = len(goal), scratch.H, scratch.vectors[SCALE]
     for i in range(p):
-        right[i] = 2.0 * problem.price * carried.targets[c, i]
+        step[i] = 2.0 * problem.price * carried.targets[c, i]  # the right-hand side, so far
         for j in range(i + 1):
             H[i, j] = problem.P[i, j] + 2.0 * problem.price * carried.moments[c, i, j]
     smallest = cholesky(H, scratch.L, scale)
     if smallest <= LEAST_PIVOT:
         return np.nan
-    cholesky_solve(scratch.L, scale, right, goal)
+    cholesky_solve(scratch.L, scale, step, goal)
     if smallest < REFINED:
         _refine(problem, carried.active[c], scratch.L, scale, goal, scratch)
     for i in range(p):
-        right[i] = goal[i] - theta[i]
-    return quadratic(H, right)
+        step[i] = goal[i] - theta[i]
+    return quadratic(H, step)
 
 
 @kernel(glue=True)
 def _go_less_far(problem, theta, step, squared, objective, z, along, goal):
-    """Halve the step until the objective falls; `along` holds the scores of the whole step.
-
-    Returns whether it did; if so, `theta` is there.
+    """Halve the step until the objective falls.
 
     Parameters
     ----------
     problem
         Rows, penalty and price.
     theta, step
-        Where to go from, and by how much at most.
+        (p,) where to go from, and on return the end of the step that is taken; (p,) the whole step.
     squared, objective
         The squared decrement, and the objective at `theta`.
-    z, along, goal
-        Scores there, scores of the whole step, and workspace.
+    z, along
+        (rows,) scores at `theta` and at the end of the whole step, of which the difference is left.
+    goal
+        (p,) workspace.
+
+    Returns
+    -------
+    bool
+        Whether the objective fell.
     """
     for r in range(problem.n):
         along[r] -= z[r]
@@ -235,23 +326,17 @@ def finite_newton(problem, theta, exact, carried, c, scratch):
     carried, c
         What is known of all classes, and which of them this is.
     scratch
-        Workspace.
+        A `Scratch`.
 
     Returns
     -------
     bool
         Whether the optimum was reached.
     """
-    XT = problem.XT
-    n = problem.n
-    sign = problem.sign
-    weight = problem.weight
-    z = carried.z[c]
-    active = carried.active[c]
-    along = scratch.rows[0]
-    within = scratch.rows[1]
-    goal = scratch.vectors[1]
-    step = scratch.vectors[2]
+    XT, n, sign, weight = problem.XT, problem.n, problem.sign, problem.weight
+    z, active = carried.z[c], carried.active[c]
+    goal_z, within = scratch.rows[SCORES], scratch.rows[WITHIN]
+    goal, step = scratch.vectors[GOAL], scratch.vectors[STEP]
     if carried.known[c]:
         loss, changed = carried.loss[c], 0.0
         copy(active[:n], within)
@@ -268,26 +353,26 @@ def finite_newton(problem, theta, exact, carried, c, scratch):
             return False
         if squared <= TOLERANCE * objective:
             if exact:
-                _refine(problem, active, scratch.L, scratch.vectors[0], goal, scratch)
+                _refine(problem, active, scratch.L, scratch.vectors[SCALE], goal, scratch)
             copy(goal, theta)
             return True
         before = objective
-        fill_scores(XT, 0, n, goal, along)
-        loss, changed = _hinge(n, sign, weight, along, active, within)
+        fill_scores(XT, 0, n, goal, goal_z)
+        loss, changed = _hinge(n, sign, weight, goal_z, active, within)
         objective = problem.price * loss + 0.5 * quadratic(problem.P, goal)
         settled = changed == 0.0  # the minimum of the quadratic, and that is the objective there
         if settled or squared <= NEAR * before or objective <= before - DECREASE * squared:
             copy(goal, theta)
-            copy(along[:n], z)
+            copy(goal_z[:n], z)
             if settled:
                 carried.known[c] = True
                 carried.loss[c] = loss
                 if exact:
-                    _refine(problem, active, scratch.L, scratch.vectors[0], goal, scratch)
+                    _refine(problem, active, scratch.L, scratch.vectors[SCALE], goal, scratch)
                     copy(goal, theta)
                 return True
             continue
-        if not _go_less_far(problem, theta, step, squared, before, z, along, goal):
+        if not _go_less_far(problem, theta, step, squared, before, z, goal_z, goal):
             return False
         fill_scores(XT, 0, n, theta, z)
         loss, changed = _hinge(n, sign, weight, z, active, within)

@@ -28,6 +28,12 @@ NEAR = 1e-8
 # A step must take at least this share of what its slope promises, or is halved, until that is
 # pointless.
 DECREASE, LEAST_LENGTH = 1e-4, 1e-12
+# What a `Scratch` keeps of rows: scores, first and second derivatives of losses, and a feature
+# times weights.
+SCORES, SLOPE, CURVE, WEIGHTED = range(4)
+# And of coefficients: the gradient, the step, where it starts, what scales the Hessian, and the
+# penalty's part of the gradient.
+GRADIENT, STEP, START, SCALE, PENALISED = range(5)
 
 
 @kernel(borrow=True)
@@ -44,25 +50,18 @@ def damped_newton(problem, tolerance, theta, scratch):
     theta
         Start, and on return the optimum.
     scratch
-        Workspace.
+        A `Scratch`.
 
     Returns
     -------
     bool
         Whether the optimum was reached.
     """
-    p = len(theta)
-    P = problem.P
-    z = scratch.rows[0]
-    slope = scratch.rows[1]
-    curve = scratch.rows[2]
-    gradient = scratch.vectors[0]
-    step = scratch.vectors[1]
-    start = scratch.vectors[2]
-    scale = scratch.vectors[3]
-    penalised = scratch.vectors[4]
-    H = scratch.H
-    L = scratch.L
+    p, rows, vectors = len(theta), scratch.rows, scratch.vectors
+    P, H, L = problem.P, scratch.H, scratch.L
+    z, slope, curve = rows[SCORES], rows[SLOPE], rows[CURVE]
+    start, step, scale = vectors[START], vectors[STEP], vectors[SCALE]
+    gradient, penalised = vectors[GRADIENT], vectors[PENALISED]
     loss = logistic_pass(problem, theta, True, z, slope, curve, gradient)
     objective = loss + 0.5 * quadratic(P, theta)
     for _ in range(STEPS):
@@ -71,7 +70,7 @@ def damped_newton(problem, tolerance, theta, scratch):
             gradient[i] += penalised[i]
             for j in range(i + 1):
                 H[i, j] = P[i, j]
-        add_weighted_gram(problem.XT, problem.n, curve, scratch.rows[3], H)
+        add_weighted_gram(problem.XT, problem.n, curve, rows[WEIGHTED], H)
         smallest = cholesky(H, L, scale)
         cholesky_solve(L, scale, gradient, step)
         squared = 0.0

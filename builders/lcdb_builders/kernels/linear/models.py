@@ -11,9 +11,9 @@ from collections import namedtuple
 import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
-from lcdb_builders.kernels.linear.hinge import carried, finite_newton, forget
+from lcdb_builders.kernels.linear.hinge import carried_of, finite_newton, forget
 from lcdb_builders.kernels.linear.logistic import TOLERANCE, damped_newton
-from lcdb_builders.kernels.linear.newton import Problem, scratch
+from lcdb_builders.kernels.linear.newton import Problem, scratch_of
 from lcdb_builders.kernels.linear.qr_fallback import HINGE, LOGISTIC, orthogonal_newton
 from lcdb_builders.kernels.linear.steep_hinge import steep_newton
 from lcdb_builders.kernels.scores.cells import has_own_columns, linear_scores
@@ -36,8 +36,9 @@ LREG, LSVC, STEEP = 0, 1, 2
 
 #: Models and the training rows in hand. `theta` (K, p), coefficients and intercept; `unit` (p, p)
 #: penalty of size 1 and its root `unit_root`; `price` (1,), of LREG's penalty or of LSVC's loss;
-#: `P` and `root`, the penalty in use. `XT` (d, rows), `sign` (K, rows), `weight` (rows,).
-#: `carried` what LSVC knows of its moments. `missed` (1,): how many fits found no optimum.
+#: `P` and `root`, the penalty in use. Of rows: features `XT` (d, rows), `sign` (K, rows), which is
+#: +1 for the class and -1 for the rest, and `weight` (rows,). `carried`, a `Carried`, is what LSVC
+#: knows of their moments, `scratch` a `Scratch`. `missed` (1,): how many fits reached no optimum.
 Models = namedtuple(
     "Models", "theta unit unit_root price P root XT sign weight carried scratch missed"
 )
@@ -46,8 +47,7 @@ Models = namedtuple(
 @kernel(glue=True)
 def models_of(task, unit, unit_root):
     """Return models of no rows, of price 1."""
-    classes = task.classes
-    p = len(unit)
+    classes, p = task.classes, len(unit)
     rows = pad(len(task.pool))  # so that no feature begins in the middle of a vector
     return Models(
         theta=np.zeros((classes, p)),
@@ -59,8 +59,8 @@ def models_of(task, unit, unit_root):
         XT=np.empty((p - 1, rows)),
         sign=np.empty((classes, rows)),
         weight=np.ones(rows),
-        carried=carried(classes, p, rows),
-        scratch=scratch(p, rows),
+        carried=carried_of(classes, p, rows),
+        scratch=scratch_of(p, rows),
         missed=np.zeros(1, np.int64),
     )
 
@@ -106,11 +106,12 @@ def fit(kind, tolerance, models, c, n):
     c, n
         Class, and number of rows.
 
-    A model that is not found at all is NaN.
+    A model whose optimum no solver reaches is NaN.
     """
-    theta = models.theta[c]
-    m = models
-    problem = Problem(m.XT, n, m.sign[c], m.weight, m.P, m.root, m.price[0])
+    m, theta = models, models.theta[c]
+    problem = Problem(
+        XT=m.XT, n=n, sign=m.sign[c], weight=m.weight, P=m.P, root=m.root, price=m.price[0]
+    )
     if kind == STEEP:
         if not steep_newton(problem, theta):
             theta[:] = np.nan

@@ -26,7 +26,7 @@ __all__ = [
     "logistic_pass",
     "multiply_lower",
     "quadratic",
-    "scratch",
+    "scratch_of",
 ]
 
 # Rows per run: 17 features of so many rows are 70 kB.
@@ -39,15 +39,17 @@ LEAST_PIVOT = 1e-15
 #: factor of the squared hinge.
 Problem = namedtuple("Problem", "XT n sign weight P root price")
 
-#: Workspace of a solver, made once for many fits: `rows` (4, n), `vectors` (5, p), a Hessian `H`
-#: and its factor `L` (p, p).
+#: Workspace of a solver, made once for many fits: `rows` (4, n) and `vectors` (5, p), whose places
+#: each solver names by what it keeps there, a Hessian `H` and its factor `L` (p, p).
 Scratch = namedtuple("Scratch", "rows vectors H L")
 
 
 @kernel(glue=True)
-def scratch(p, n):
+def scratch_of(p, n):
     """Return the workspace for p coefficients and at most n rows."""
-    return Scratch(np.empty((4, n)), np.empty((5, p)), np.empty((p, p)), np.zeros((p, p)))
+    return Scratch(
+        rows=np.empty((4, n)), vectors=np.empty((5, p)), H=np.empty((p, p)), L=np.zeros((p, p))
+    )
 
 
 @kernel(reorder=True, borrow=True)
@@ -65,10 +67,7 @@ def fill_scores(XT, first, stop, theta, z):
         x1 = XT[j + 1, first:stop]
         x2 = XT[j + 2, first:stop]
         x3 = XT[j + 3, first:stop]
-        t0 = theta[j]
-        t1 = theta[j + 1]
-        t2 = theta[j + 2]
-        t3 = theta[j + 3]
+        t0, t1, t2, t3 = theta[j], theta[j + 1], theta[j + 2], theta[j + 3]
         for r in range(size):
             out[r] += t0 * x0[r] + t1 * x1[r] + t2 * x2[r] + t3 * x3[r]
         j += 4
@@ -82,7 +81,21 @@ def fill_scores(XT, first, stop, theta, z):
 
 @kernel(reorder=True, inline=True, borrow=True)
 def _add_sums(XT, first, stop, values, features, out):
-    """Add to ``out`` the sums over rows of value times feature, for the first few features."""
+    """Add to ``out`` the sums over rows of value times feature, for the first few features.
+
+    Parameters
+    ----------
+    XT
+        (d, rows) features.
+    first, stop
+        Which rows.
+    values
+        (stop - first or more,) their values, from the first on.
+    features
+        How many features.
+    out
+        (features or more,), added to.
+    """
     v = values[: stop - first]
     j = 0
     while j + 4 <= features:
@@ -90,10 +103,7 @@ def _add_sums(XT, first, stop, values, features, out):
         x1 = XT[j + 1, first:stop]
         x2 = XT[j + 2, first:stop]
         x3 = XT[j + 3, first:stop]
-        s0 = 0.0
-        s1 = 0.0
-        s2 = 0.0
-        s3 = 0.0
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
         for r in range(len(v)):
             s0 += v[r] * x0[r]
             s1 += v[r] * x1[r]
@@ -127,15 +137,25 @@ def add_products(XT, first, stop, values, out):
 
 @kernel(reorder=True, borrow=True)
 def _slopes(first, stop, sign, weight, z, slope, curve):
-    """First and second derivatives of the log loss of rows; returns the sum of the slopes' sizes.
+    """Fill first and second derivatives of the log loss of rows.
 
-    A row's log loss is at least the probability of its wrong class, the size of its slope.
+    Parameters
+    ----------
+    first, stop
+        Which rows.
+    sign, weight, z
+        (rows,) their classes, +1 or -1, their weights and scores.
+    slope, curve
+        (rows,), filled for these rows.
+
+    Returns
+    -------
+    float
+        The sum of the slopes' sizes. A row's log loss is at least the probability of its wrong
+        class, the size of its slope.
     """
-    zs = z[first:stop]
-    t = sign[first:stop]
-    w = weight[first:stop]
-    g = slope[first:stop]
-    h = curve[first:stop]
+    zs, t, w = z[first:stop], sign[first:stop], weight[first:stop]
+    g, h = slope[first:stop], curve[first:stop]
     least = 0.0
     for r in range(stop - first):
         margin = t[r] * zs[r]
@@ -151,9 +171,7 @@ def _slopes(first, stop, sign, weight, z, slope, curve):
 @kernel(reorder=True, borrow=True)
 def _log_loss(first, stop, sign, weight, z):
     """Sum of log losses, to relative accuracy even where every row is far on its right side."""
-    zs = z[first:stop]
-    t = sign[first:stop]
-    w = weight[first:stop]
+    zs, t, w = z[first:stop], sign[first:stop], weight[first:stop]
     total = 0.0
     for r in range(stop - first):
         total -= w[r] * log_sigmoid(t[r] * zs[r])
@@ -173,19 +191,16 @@ def logistic_pass(problem, theta, want_loss, z, slope, curve, gradient):
     want_loss
         Whether to sum the loss; a lower bound of it comes for free.
     z, slope, curve
-        Filled with scores and with both derivatives of each row's loss.
+        (rows,), filled with scores and with both derivatives of each row's loss.
     gradient
-        Filled with the gradient.
+        (p,), filled with the gradient.
 
     Returns
     -------
     float
         The loss, or a lower bound of it: the sum of probabilities of wrong classes.
     """
-    XT = problem.XT
-    n = problem.n
-    sign = problem.sign
-    weight = problem.weight
+    XT, n, sign, weight = problem.XT, problem.n, problem.sign, problem.weight
     gradient[:] = 0.0
     least = 0.0
     loss = 0.0
@@ -202,15 +217,18 @@ def logistic_pass(problem, theta, want_loss, z, slope, curve, gradient):
 
 
 @kernel(reorder=True, borrow=True)
-def add_weighted_gram(XT, n, weight, scaled, H):
-    """Add to the lower triangle of H the sum over rows of weight times (x, 1)(x, 1)'."""
+def add_weighted_gram(XT, n, weight, weighted, H):
+    """Add to the lower triangle of H the sum over rows of weight times (x, 1)(x, 1)'.
+
+    In ``weighted`` there is room for a feature of a run of rows, times their weights.
+    """
     d = len(H) - 1
     first = 0
     while first < n:
         stop = min(n, first + RUN)
         size = stop - first
         w = weight[first:stop]
-        s = scaled[:size]
+        s = weighted[:size]
         for i in range(d):
             x = XT[i, first:stop]
             for r in range(size):
@@ -225,11 +243,11 @@ def add_weighted_gram(XT, n, weight, scaled, H):
 
 
 @kernel(reorder=True, borrow=True)
-def add_outer(H, x, scale):
-    """Add ``scale * x x'`` to the lower triangle of H."""
+def add_outer(H, x, weight):
+    """Add ``weight * x x'`` to the lower triangle of H."""
     for i in range(len(x)):
         row = H[i]
-        value = scale * x[i]
+        value = weight * x[i]
         for j in range(i + 1):
             row[j] += value * x[j]
 
@@ -261,7 +279,7 @@ def quadratic(H, x):
 
 @kernel(reorder=True, borrow=True)
 def cholesky(H, L, scale):
-    """Factor H, scaled to a unit diagonal, as L L' from its lower triangle.
+    """Factor H, scaled to a unit diagonal, as L L' from its lower triangle; fill `scale` (p,).
 
     A pivot that rounding has eaten is raised to what rounding leaves, so that steps in directions
     of which nothing is known stay finite.

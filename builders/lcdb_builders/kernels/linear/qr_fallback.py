@@ -24,19 +24,19 @@ LEAST_REST = 1e-14
 
 
 @kernel(reorder=True)
-def factor(AT, scale):
+def factor(AT, norms):
     """Reflect columns, which stand in the rows of AT, to a triangle; ``AT[j, i]`` for i <= j.
 
-    They are divided by their lengths first, kept in `scale`.
+    They are divided by their lengths first, which are kept in `norms` (p,).
     """
     p, rows = AT.shape
     for j in range(p):
         total = 0.0
         for r in range(rows):
             total += AT[j, r] * AT[j, r]
-        scale[j] = np.sqrt(total) if total > 0.0 else 1.0
+        norms[j] = np.sqrt(total) if total > 0.0 else 1.0
         for r in range(rows):
-            AT[j, r] /= scale[j]
+            AT[j, r] /= norms[j]
     for k in range(p):
         v = AT[k, k:]
         total = 0.0
@@ -52,19 +52,19 @@ def factor(AT, scale):
             total = 0.0
             for r in range(len(v)):
                 total += v[r] * other[r]
-            share = total / half
+            multiple = total / half
             for r in range(len(v)):
-                other[r] -= share * v[r]
+                other[r] -= multiple * v[r]
         v[0] = diagonal
 
 
 @kernel
-def newton_step(AT, scale, gradient, step):
+def newton_step(AT, norms, gradient, step):
     """Fill the Newton step from the triangle; return its squared decrement, NaN if singular."""
     p = len(gradient)
     squared = 0.0
     for i in range(p):
-        total = gradient[i] / scale[i]
+        total = gradient[i] / norms[i]
         for k in range(i):
             total -= AT[i, k] * step[k]
         if not abs(AT[i, i]) > LEAST_REST:
@@ -76,13 +76,23 @@ def newton_step(AT, scale, gradient, step):
             step[i] -= AT[k, i] * step[k]
         step[i] /= AT[i, i]
     for i in range(p):
-        step[i] /= -scale[i]
+        step[i] /= -norms[i]
     return squared
 
 
 @kernel(borrow=True)
 def _hinge_pass(problem, theta, z, slope, curve, gradient):
-    """Fill derivatives and gradient of the squared hinge, as `logistic_pass`; return the loss."""
+    """Fill derivatives and gradient of the squared hinge, as `logistic_pass`; return the loss.
+
+    Parameters
+    ----------
+    problem, theta
+        A `Problem`, and (p,) coefficients.
+    z, slope, curve
+        (rows,), filled with scores and with both derivatives of each row's loss.
+    gradient
+        (p,), filled with the gradient of the loss, without the penalty.
+    """
     n = problem.n
     fill_scores(problem.XT, 0, n, theta, z)
     loss = 0.0
@@ -99,7 +109,19 @@ def _hinge_pass(problem, theta, z, slope, curve, gradient):
 
 @kernel(borrow=True)
 def _objective(kind, problem, theta, z, slope, curve, gradient):
-    """Return the objective at `theta`, with the gradient of all of it filled."""
+    """Return the objective at `theta`, with the gradient of all of it filled.
+
+    Parameters
+    ----------
+    kind
+        `LOGISTIC` or `HINGE`.
+    problem, theta
+        A `Problem`, and (p,) coefficients.
+    z, slope, curve
+        (rows,), filled with scores and with both derivatives of each row's loss.
+    gradient
+        (p,), filled.
+    """
     root = problem.root
     if kind == LOGISTIC:
         value = logistic_pass(problem, theta, True, z, slope, curve, gradient)
@@ -121,10 +143,10 @@ def _stack(problem, curve, AT):
     n = problem.n
     p = len(problem.root)
     for r in range(n):
-        share = np.sqrt(curve[r])
+        weight = np.sqrt(curve[r])
         for j in range(p - 1):
-            AT[j, r] = share * problem.XT[j, r]
-        AT[p - 1, r] = share
+            AT[j, r] = weight * problem.XT[j, r]
+        AT[p - 1, r] = weight
     for j in range(p):
         for i in range(p):
             AT[j, n + i] = problem.root[i, j]
@@ -148,17 +170,15 @@ def orthogonal_newton(kind, problem, theta):
     bool
         Whether the optimum was reached, as exactly as rounding allows.
     """
-    n = problem.n
-    p = len(theta)
+    n, p = problem.n, len(theta)
     z, slope, curve = np.empty(n), np.empty(n), np.empty(n)
-    gradient, step, scale = np.empty(p), np.empty(p), np.empty(p)
-    start = np.empty(p)
+    gradient, start, step, norms = np.empty(p), np.empty(p), np.empty(p), np.empty(p)
     AT = np.empty((p, n + p))
     objective = _objective(kind, problem, theta, z, slope, curve, gradient)
     for _ in range(STEPS):
         _stack(problem, curve, AT)
-        factor(AT, scale)
-        squared = newton_step(AT, scale, gradient, step)
+        factor(AT, norms)
+        squared = newton_step(AT, norms, gradient, step)
         if not squared < np.inf:
             return False
         start[:] = theta

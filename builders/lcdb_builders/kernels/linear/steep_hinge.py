@@ -49,6 +49,11 @@ def narrowed(root, size, price, widest):
     widest
         The widest gap that may be left.
 
+    Returns
+    -------
+    penalty
+        (p,) of each coefficient.
+
     Examples
     --------
     >>> root = np.diag([1e-150, 2e-150, 1e-80, 1.0])
@@ -56,7 +61,7 @@ def narrowed(root, size, price, widest):
     ['2.5e-41', '1e-40', '1e-20', '1']
     """
     p = len(root)
-    share = np.ones(p)
+    penalty = np.ones(p)
     level = np.zeros(p)  # logarithms: squares of roots may be no doubles
     for j in range(p):
         level[j] = 2.0 * np.log(root[j, j]) - np.log(2.0 * price) if size[j] > 0.0 else 0.0
@@ -70,15 +75,14 @@ def narrowed(root, size, price, widest):
                 continue
             shift += max(0.0, direction * (level[j] - last) - np.log(widest))
             last = level[j]
-            share[j] = np.exp(level[j] - direction * shift)
-    return share
+            penalty[j] = np.exp(level[j] - direction * shift)
+    return penalty
 
 
 @kernel(borrow=True)
-def _missing(problem, high, low, gap, rest):
+def _fill_gaps(problem, high, low, gap, rest):
     """Fill what rows lack of a margin of 1, in two parts: gap + rest."""
-    n = problem.n
-    sign = problem.sign
+    n, sign = problem.n, problem.sign
     for r in range(n):
         gap[r] = 1.0
         rest[r] = 0.0
@@ -101,12 +105,26 @@ def _missing(problem, high, low, gap, rest):
 
 
 @kernel(borrow=True)
-def _gradient(problem, share, high, low, gap, rest, gradient):
-    """Fill the gradient, in units of the price of losses."""
+def _gradient(problem, penalty, high, low, gap, rest, gradient):
+    """Fill the gradient, in units of the price of losses.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`.
+    penalty
+        (p,) of each coefficient, in units of the price of losses.
+    high, low
+        (p,) both parts of each coefficient, which is their sum.
+    gap, rest
+        (n,) both parts of what each row lacks of its margin.
+    gradient
+        (p,), filled.
+    """
     for j in range(len(high)):
         x = problem.XT[j]
-        total = share[j] * high[j]
-        small = fma(share[j], high[j], -total) + share[j] * low[j]
+        total = penalty[j] * high[j]
+        small = fma(penalty[j], high[j], -total) + penalty[j] * low[j]
         for r in range(problem.n):
             if gap[r] <= 0.0:
                 continue
@@ -123,70 +141,93 @@ def _gradient(problem, share, high, low, gap, rest, gradient):
 
 
 @kernel(borrow=True)
-def _go(high, low, step, length, to_high, to_low):
-    """Fill the place at the end of a part of a step."""
+def _take_step(high, low, step, length, next_high, next_low):
+    """Fill the coefficients at the end of a part of a step.
+
+    Parameters
+    ----------
+    high, low
+        (p,) both parts of each coefficient, which is their sum.
+    step, length
+        (p,) the whole step, and how much of it is taken.
+    next_high, next_low
+        (p,) each, filled with both parts.
+    """
     for j in range(len(high)):
         move = length * step[j]
         total = high[j] + move
         back = total - high[j]
         error = (high[j] - (total - back)) + (move - back)
         small = error + low[j]
-        to_high[j] = total + small
-        to_low[j] = (total - to_high[j]) + small
+        next_high[j] = total + small
+        next_low[j] = (total - next_high[j]) + small
 
 
 @kernel(borrow=True)
-def _rise(problem, share, step, along, within):
+def _rise(problem, penalty, step, along, within):
     """Return how steeply the slope along a step rises where these rows are within the margin."""
     rise = 0.0
     for j in range(len(step)):
-        rise += share[j] * step[j] * step[j]
+        rise += penalty[j] * step[j] * step[j]
     for r in range(problem.n):
         rise += within[r] * problem.weight[r] * along[r] * along[r]
     return rise
 
 
 @kernel
-def _length(problem, share, step, squared, gap, along):
+def _length(problem, penalty, step, squared, gap, along):
     """Return how far along a Newton step the objective falls.
 
     Its slope rises from minus the squared decrement in straight pieces, which change where a row
     comes to its margin.
+
+    Parameters
+    ----------
+    problem
+        A `Problem`.
+    penalty
+        (p,) of each coefficient, in units of the price of losses.
+    step, squared
+        (p,) the step, and its squared decrement.
+    gap
+        (n,) what each row lacks of its margin, before the step.
+    along
+        (n,), filled with what the step changes of the scores.
     """
     n = problem.n
-    where, within = np.empty(n), np.empty(n)
-    _along(problem, step, along)
+    breakpoints, within = np.empty(n), np.empty(n)
+    _fill_along(problem, step, along)
     for r in range(n):
         move = problem.sign[r] * along[r]
         within[r] = 1.0 if gap[r] > 0.0 else 0.0
-        where[r] = gap[r] / move if move != 0.0 else -1.0
+        breakpoints[r] = gap[r] / move if move != 0.0 else -1.0
         if gap[r] == 0.0 and move > 0.0:
-            where[r] = -1.0  # it leaves its margin
+            breakpoints[r] = -1.0  # it leaves its margin
     slope = -squared
     last = 0.0
     bent = False
-    rise = _rise(problem, share, step, along, within)
+    rise = _rise(problem, penalty, step, along, within)
     summed = rise
-    for r in np.argsort(where):
-        if not where[r] >= 0.0 or where[r] == np.inf:
+    for r in np.argsort(breakpoints):
+        if not breakpoints[r] >= 0.0 or breakpoints[r] == np.inf:
             continue
-        next_slope = slope + rise * (where[r] - last)
+        next_slope = slope + rise * (breakpoints[r] - last)
         if next_slope >= 0.0:
             break
         slope = next_slope
-        last = where[r]
+        last = breakpoints[r]
         bent = True
         bend = problem.weight[r] * along[r] * along[r]
         rise += -bend if within[r] > 0.0 else bend
         within[r] = 1.0 - within[r]
         if rise < 0.5 * summed:  # before what is left is what rounding has left
-            rise = _rise(problem, share, step, along, within)
+            rise = _rise(problem, penalty, step, along, within)
             summed = rise
     return last - slope / rise if bent else 1.0
 
 
 @kernel(borrow=True)
-def _along(problem, step, along):
+def _fill_along(problem, step, along):
     """Fill what a step changes of the scores."""
     for r in range(problem.n):
         along[r] = 0.0
@@ -208,24 +249,32 @@ def _note_active(problem, gap, active):
 
 
 @kernel
-def _newton_step(problem, active, share, order, gradient, step):
+def _newton_step(problem, active, penalty, order, gradient, step):
     """Fill the step to the minimum for the active rows; return its squared decrement.
 
     Rows are spent on the coefficients with the smallest penalties, which come first in `order`:
     penalties that are far apart are lost among the others if the small ones are left to the end.
+
+    Parameters
+    ----------
+    problem, active
+        A `Problem`, and (n,) which of its rows lack something of their margin, 0 or 1.
+    penalty, order
+        (p,) of each coefficient, in units of the price of losses; coefficients in its order.
+    gradient, step
+        (p,) the gradient in the same units, and the step, which is filled.
     """
-    n = problem.n
-    p = len(share)
+    n, p = problem.n, len(penalty)
     AT = np.zeros((p, n + p))
-    scale, sorted_gradient, sorted_step = np.empty(p), np.empty(p), np.empty(p)
+    norms, sorted_gradient, sorted_step = np.empty(p), np.empty(p), np.empty(p)
     for k in range(p):
         j = order[k]
         for r in range(n):
             AT[k, r] = active[r] * np.sqrt(problem.weight[r]) * problem.XT[j, r]
-        AT[k, n + k] = np.sqrt(share[j])
+        AT[k, n + k] = np.sqrt(penalty[j])
         sorted_gradient[k] = gradient[j]
-    factor(AT, scale)
-    squared = newton_step(AT, scale, sorted_gradient, sorted_step)
+    factor(AT, norms)
+    squared = newton_step(AT, norms, sorted_gradient, sorted_step)
     for k in range(p):
         step[order[k]] = sorted_step[k]
     return squared
@@ -272,32 +321,31 @@ def steep_newton(problem, theta):
 @kernel
 def _minimise(problem, widest, theta):
     """Go from 0 to the optimum with no gap between penalties wider than `widest`."""
-    n = problem.n
-    p = len(theta) - 1
+    n, p = problem.n, len(theta) - 1
     size = np.empty(p)
     for j in range(p):
         size[j] = _largest(problem.XT[j, :n])
-    share = narrowed(problem.root[:p, :p], size, problem.price, widest)
-    order = np.argsort(share)
-    high, low, to_high, to_low = np.zeros(p), np.zeros(p), np.zeros(p), np.zeros(p)
+    penalty = narrowed(problem.root[:p, :p], size, problem.price, widest)
+    order = np.argsort(penalty)
+    high, low, next_high, next_low = np.zeros(p), np.zeros(p), np.zeros(p), np.zeros(p)
     gradient, step = np.empty(p), np.empty(p)
     gap, rest, along, active = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
-    _missing(problem, high, low, gap, rest)
-    _gradient(problem, share, high, low, gap, rest, gradient)
+    _fill_gaps(problem, high, low, gap, rest)
+    _gradient(problem, penalty, high, low, gap, rest, gradient)
     changed = _note_active(problem, gap, active)
     last = np.inf
     theta[:] = 0.0
     for _ in range(STEPS):
-        squared = _newton_step(problem, active, share, order, gradient, step)
+        squared = _newton_step(problem, active, penalty, order, gradient, step)
         if not squared < np.inf:
             return False
-        length = _length(problem, share, step, squared, gap, along)
-        _go(high, low, step, length, to_high, to_low)
-        _missing(problem, to_high, to_low, gap, rest)
-        _gradient(problem, share, to_high, to_low, gap, rest, gradient)
+        length = _length(problem, penalty, step, squared, gap, along)
+        _take_step(high, low, step, length, next_high, next_low)
+        _fill_gaps(problem, next_high, next_low, gap, rest)
+        _gradient(problem, penalty, next_high, next_low, gap, rest, gradient)
         changed = _note_active(problem, gap, active)
-        high[:] = to_high
-        low[:] = to_low
+        high[:] = next_high
+        low[:] = next_low
         moved = length * _largest(step)
         reach = _largest(high)
         exhausted = moved <= EXHAUSTED * reach and moved >= 0.5 * last
