@@ -46,10 +46,10 @@ from lcdb_builders.kernels.svm.machines import (
     fit_draw,
     list_support,
     machines_of,
-    missed,
     reach_of,
     sets_of,
     settle_class,
+    violates,
     warm_starts_of,
 )
 from lcdb_builders.kernels.svm.working_set import leave_all
@@ -65,23 +65,23 @@ RESTART = 32
 # A set of moving rows is gathered anew when it has grown by so much.
 GROWN, GROWN_ROWS = 1.5, 32
 
-#: Machines by value of C: `beta`, `f` (G, K, N), intercepts `centre` (G, K); and the `part` of a
-#: cell that they are fitted to and scored on.
-Path = namedtuple("Path", "beta f centre part")
+#: Machines by value of C: `beta`, `f` (G, K, N), `intercept` (G, K); and the `part` of a cell that
+#: they are fitted to and scored on.
+Path = namedtuple("Path", "beta f intercept part")
 #: By value of C: the violation of the optimality conditions that is aimed at (`tolerances`), and
 #: the largest that will do (`limits`).
 Aims = namedtuple("Aims", "tolerances limits")
 #: A block: its `task`, the `columns` to score on and its `tuning`, values of C, with their `aims`;
-#: `starts` of fits, `machines`, their set of `moving` rows and the `cell` in hand, what is `held`
-#: out of it and the `path` of the rest; what is filled, `tuned` and `decisions`.
+#: `starts` of fits, `machines`, their set of `moving` rows and the `cell` in hand, its `HoldOut`,
+#: `held`, and the `path` of the rest; what is filled, `tuned` and `decisions`.
 Block = namedtuple(
     "Block", "task columns tuning aims starts machines moving cell held path tuned decisions"
 )
 
 
 @kernel(glue=True)
-def _score_machines(machines, limit, columns, cell, shown, out):
-    """Score machines on all test sets, and show decision values if they are wanted.
+def _score_machines(machines, limit, columns, cell, decisions, out):
+    """Score machines on all test sets, and copy decision values if they are wanted.
 
     Parameters
     ----------
@@ -89,15 +89,15 @@ def _score_machines(machines, limit, columns, cell, shown, out):
         The machines, and the violation of optimality from which on they are counted as missed.
     columns, cell
         Where they are scored.
-    shown
-        (1, 1, K, columns), or of size 0: tests alone ask for them.
+    decisions
+        (1, 1, K, columns), filled, or of size 0: tests alone ask for them.
     out
         (sets, WIDTH), filled.
     """
     decide(machines, limit, columns, cell)
-    for c in range(len(cell.F) if shown.size > 0 else 0):
+    for c in range(len(cell.F) if decisions.size > 0 else 0):
         if cell.fitted[c]:
-            copy(cell.F[c], shown[0, 0, c])
+            copy(cell.F[c], decisions[0, 0, c])
     score_decided(columns, cell, out)
 
 
@@ -107,10 +107,8 @@ def _score_machines(machines, limit, columns, cell, shown, out):
 @kernel(glue=True)
 def _add_errors(machines, c, order, n):
     """Let rows up to n join the machine of a class, with coefficients 0."""
-    sign = machines.sign[c]
-    top = machines.top[c]
-    bottom = machines.bottom[c]
-    for row in order[machines.known[c] : n]:
+    sign, top, bottom = machines.sign[c], machines.top[c], machines.bottom[c]
+    for row in order[machines.joined[c] : n]:
         error = sign[row] - machines.f[c, row]
         if sign[row] > 0.0:
             top = max(top, error)
@@ -118,23 +116,23 @@ def _add_errors(machines, c, order, n):
             bottom = min(bottom, error)
     machines.top[c] = top
     machines.bottom[c] = bottom
-    machines.known[c] = n
+    machines.joined[c] = n
 
 
 @kernel(glue=True)
 def _reoptimise(machines, moving, c, tolerance):
     """Bring the machine of a class, to which rows were added, to its optimum."""
     centre = 0.5 * (machines.top[c] + machines.bottom[c])
-    if moving.size[0] > GROWN * machines.fresh[c] + GROWN_ROWS:
+    if moving.size[0] > GROWN * machines.gathered[c] + GROWN_ROWS:
         leave_all(moving)
-    gathered = moving.size[0] == 0
-    settle_class(machines, moving, c, tolerance, centre, REACH_GROWING if gathered else 0.0)
-    if gathered:
-        machines.fresh[c] = moving.size[0]
+    empty = moving.size[0] == 0
+    settle_class(machines, moving, c, tolerance, centre, REACH_GROWING if empty else 0.0)
+    if empty:
+        machines.gathered[c] = moving.size[0]
 
 
 @kernel(glue=True)
-def _begin_at(task, C, tolerance, n, starts, machines, sets, cell):
+def _restart(task, C, tolerance, n, starts, machines, sets, cell):
     """Fit the first n rows of the repetition's order afresh; with none of them, forget all.
 
     Parameters
@@ -153,7 +151,7 @@ def _begin_at(task, C, tolerance, n, starts, machines, sets, cell):
     machines.bound[:] = 0.0
     machines.top[:] = -NEVER
     machines.bottom[:] = NEVER
-    machines.known[:] = 0
+    machines.joined[:] = 0
     for moving in sets:
         leave_all(moving)
     cell.counts[:] = 0.0
@@ -167,7 +165,7 @@ def _begin_at(task, C, tolerance, n, starts, machines, sets, cell):
         if cell.fitted[c]:
             moving = sets[min(c, len(sets) - 1)]
             fit_draw(machines, moving, c, starts, C, n, tolerance)
-            machines.known[c] = n
+            machines.joined[c] = n
 
 
 @kernel(glue=True)
@@ -177,7 +175,7 @@ def _add_row(task, C, tolerance, n, machines, sets, cell):
     Parameters
     ----------
     task, C, tolerance, n, machines, sets, cell
-        As for `_begin_at`; rows before n have joined.
+        As for `_restart`; rows before n have joined.
     """
     row = cell.order[n - 1]
     cell.counts[task.y[row]] += 1.0
@@ -186,9 +184,8 @@ def _add_row(task, C, tolerance, n, machines, sets, cell):
     fitted_classes(cell)
     for c in range(task.classes):
         if cell.fitted[c]:
-            top = machines.top[c]
-            bottom = machines.bottom[c]
-            changed |= machines.known[c] == 0
+            top, bottom = machines.top[c], machines.bottom[c]
+            changed |= machines.joined[c] == 0
             _add_errors(machines, c, cell.order, n)
             changed |= top != machines.top[c] or bottom != machines.bottom[c]
             if machines.top[c] - machines.bottom[c] > tolerance:
@@ -200,26 +197,26 @@ def _add_row(task, C, tolerance, n, machines, sets, cell):
 @kernel(glue=True)
 def _carry(block, sets, r):
     """Score a repetition along an additive curve with one value of C; `sets` move."""
-    task, columns, tuning, aims, starts, machines, _, cell, _, _, tuned, decisions = block
-    C, tolerance, limit, values = tuning.grid[0], aims.tolerances[0], aims.limits[0], tuned.values
+    task, columns, starts, machines = block.task, block.columns, block.starts, block.machines
+    cell, values, decisions = block.cell, block.tuned.values, block.decisions
+    C, tolerance, limit = block.tuning.grid[0], block.aims.tolerances[0], block.aims.limits[0]
     begin_curve(task, task.first + r, cell)
     done = -1
     for i in range(len(task.sizes)):
         n = task.sizes[i]
-        moved = i == 0
+        changed = i == 0
         start = n - n % RESTART
         if done < start:
-            _begin_at(task, C, tolerance, start, starts, machines, sets, cell)
+            _restart(task, C, tolerance, start, starts, machines, sets, cell)
             done = start
-            moved = True
+            changed = True
         while done < n:
             done += 1
-            moved |= _add_row(task, C, tolerance, done, machines, sets, cell)
+            changed |= _add_row(task, C, tolerance, done, machines, sets, cell)
         take_rows(task, n, task.first + r, cell)
-        if moved or columns.varying or decisions.size > 0:
-            _score_machines(
-                machines, limit, columns, cell, decisions[i : i + 1, r : r + 1], values[i, r]
-            )
+        if changed or columns.varying or decisions.size > 0:
+            wanted = decisions[i : i + 1, r : r + 1]
+            _score_machines(machines, limit, columns, cell, wanted, values[i, r])
         else:
             values[i, r] = values[i - 1, r]
 
@@ -229,7 +226,17 @@ def _carry(block, sets, r):
 
 @kernel(borrow=True)
 def _scale(beta, f, rows, weight, old, new):
-    """Multiply a machine as C changes; coefficients at a bound stay there."""
+    """Multiply a machine as C changes; coefficients at a bound stay there.
+
+    Parameters
+    ----------
+    beta, f
+        (N,) coefficients and decision values without intercept, changed.
+    rows, weight
+        Which rows have coefficients, and (N,) how often each row was drawn.
+    old, new
+        The values of C.
+    """
     ratio = new / old
     for row in rows:
         if abs(beta[row]) == old * weight[row]:
@@ -268,10 +275,10 @@ def _fit_path(block):
             path.beta[g, c] = machines.beta[c]
             path.f[g, c] = machines.f[c]
             limit = block.aims.limits[g]
-            machines.missed[0] += missed(machines.top[c], machines.bottom[c], limit)
-            path.centre[g, c] = 0.5 * (machines.top[c] + machines.bottom[c])
+            machines.missed[0] += violates(machines.top[c], machines.bottom[c], limit)
+            path.intercept[g, c] = 0.5 * (machines.top[c] + machines.bottom[c])
             for t in range(held.sizes[HELD_COPIES]):
-                part.F[c, t] = machines.f[c, held.held[t]] + path.centre[g, c]
+                part.F[c, t] = machines.f[c, held.held[t]] + path.intercept[g, c]
         score_side_by_side(part.F, part.present, held.lo, held.hi, part.room, held.scores[g])
 
 
@@ -291,8 +298,8 @@ def _join(machines, c, centre, rows):
             high = low + bound[row]
             beta[row] = snapped(min(max(before - total, low), high), low, high)
             total += beta[row] - before
-    count = list_support(beta, rows, machines.support, machines.by)
-    add_kernel_rows(machines.gram, machines.support, machines.by, count, f)
+    count = list_support(beta, rows, machines.support, machines.factors)
+    add_kernel_rows(machines.gram, machines.support, machines.factors, count, f)
 
 
 @kernel(glue=True)
@@ -309,7 +316,7 @@ def _refit(block, g, n):
         if not path.part.fitted[c]:
             fit_draw(machines, moving, c, block.starts, C, n, tolerance)
             continue
-        centre = path.centre[g, c]
+        centre = path.intercept[g, c]
         copy(path.beta[g, c], machines.beta[c])
         copy(path.f[g, c], machines.f[c])
         machines.top[c] = centre
@@ -332,8 +339,8 @@ def _fit_anew(block, r):
         for g in range(len(block.tuning.grid)):
             if is_chosen(held, g):
                 _refit(block, g, n)
-                limit, shown = block.aims.limits[g], block.decisions[i : i + 1, r : r + 1]
-                _score_machines(block.machines, limit, block.columns, cell, shown, held.refit)
+                limit, wanted = block.aims.limits[g], block.decisions[i : i + 1, r : r + 1]
+                _score_machines(block.machines, limit, block.columns, cell, wanted, held.refit)
                 record(held, g, block.tuned.values[i, r])
         for row in cell.distinct[: cell.size[0]]:
             block.machines.bound[row] = 0.0
@@ -356,7 +363,7 @@ def svm_block(task, columns, gram, tuning, aims, held, tuned, decisions):
     aims
         `Aims` for each of them.
     held, tuned
-        Of `hold_out_of`, and what is filled.
+        A `HoldOut`, of `hold_out_of`, and what is filled, a `Tuned`.
     decisions
         (sizes, repetitions, K, columns), filled with decision values of fitted classes; of size 0
         if they are not wanted.
@@ -368,14 +375,25 @@ def svm_block(task, columns, gram, tuning, aims, held, tuned, decisions):
     """
     grid, classes, tunes = tuning.grid, task.classes, tuned.choices.size > 0
     carries = task.sampling == ADDITIVE and not tunes
-    machines, cell = machines_of(task, gram), cell_of(task, columns, 0)
+    machines = machines_of(task, gram)
     sets = sets_of(task, gram, classes if carries and classes > 2 else 1)
     starts = warm_starts_of(task, grid[0], aims.tolerances[0], machines, sets[0])
     shape = len(grid) if tunes else 0, classes, len(task.y)
     part = part_of(task, columns, held)
-    path = Path(np.zeros(shape), np.zeros(shape), np.zeros(shape[:2]), part)
+    path = Path(beta=np.zeros(shape), f=np.zeros(shape), intercept=np.zeros(shape[:2]), part=part)
     block = Block(
-        task, columns, tuning, aims, starts, machines, sets[0], cell, held, path, tuned, decisions
+        task=task,
+        columns=columns,
+        tuning=tuning,
+        aims=aims,
+        starts=starts,
+        machines=machines,
+        moving=sets[0],
+        cell=cell_of(task, columns, 0),
+        held=held,
+        path=path,
+        tuned=tuned,
+        decisions=decisions,
     )
     for r in range(task.stop - task.first):
         if carries:

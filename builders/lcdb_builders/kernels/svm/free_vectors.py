@@ -35,8 +35,8 @@ MOST_REFINED = 3
 LAST_STEPS = 5
 
 #: Free rows: their places `rows` (F,) in the set, `count` (1,) of them, 0 if the inverse is not
-#: that of the rows between their bounds; `inverse` (F, F) of their kernel, workspace.
-Free = namedtuple("Free", "rows count inverse factor error step sums")
+#: that of the rows between their bounds; `inverse` (F, F) of their kernel; workspace.
+Free = namedtuple("Free", "rows count inverse factor packed step sums")
 #: The dual of a set of rows: the kernel of all rows, `gram`, and which `rows` (S,) the set is of;
 #: their kernel `K`, of whose rows the first `filled` (S,) numbers are there; errors `error`,
 #: coefficients `beta` and their bounds `low` and `high` (S,); and the `free` rows.
@@ -45,13 +45,13 @@ Dual = namedtuple("Dual", "gram rows K filled error beta low high free")
 
 @kernel
 def free_rows(places):
-    """Return room for so many free rows, less one."""
+    """Return workspace for so many free rows, less one."""
     return Free(
         rows=np.empty(places, np.int64),
         count=np.zeros(1, np.int64),
         inverse=np.empty((places, places + 8)),
         factor=np.empty((places, places + 8)),
-        error=np.empty(places),
+        packed=np.empty(places),
         step=np.empty(places),
         sums=np.empty(places),
     )
@@ -63,10 +63,10 @@ def snapped(beta, low, high):
 
     Whether a row is at its bound decides how far the intercept may be from its error.
     """
-    near = SNAP * (high - low)
-    if high - beta <= near:
+    rounding = SNAP * (high - low)
+    if high - beta <= rounding:
         return high
-    return low if beta - low <= near else beta
+    return low if beta - low <= rounding else beta
 
 
 @kernel(borrow=True)
@@ -154,7 +154,7 @@ def _drop(free, count, place):
 @kernel(reorder=True, borrow=True)
 def _adopt(K, free, count, r):
     """Add a row to the free rows; returns whether it is independent of them."""
-    inverse, rows, packed, column = free.inverse, free.rows, free.error, free.step
+    inverse, rows, packed, column = free.inverse, free.rows, free.packed, free.step
     row = K[r]
     for i in range(count):
         packed[i] = row[rows[i]]
@@ -186,7 +186,7 @@ def _direction(free, count, error, centre):
 
     Errors (S,) are taken from `centre`, about where they all are. Returns where they will be.
     """
-    inverse, rows, packed, step, sums = free.inverse, free.rows, free.error, free.step, free.sums
+    inverse, rows, packed, step, sums = free.inverse, free.rows, free.packed, free.step, free.sums
     for i in range(count):
         packed[i] = error[rows[i]] - centre
     ones = 0.0
@@ -214,7 +214,7 @@ def _direction(free, count, error, centre):
 
 
 @kernel(borrow=True)
-def _bounded(dual, count):
+def _move_to_bound(dual, count):
     """Move free coefficients along their step until one is at its bound, and make it what they did.
 
     The errors of their rows become what they are changed by. Returns whether one is at its bound.
@@ -225,9 +225,9 @@ def _bounded(dual, count):
     blocked = -1
     for i in range(count):
         r = rows[i]
-        room = high[r] - beta[r] if step[i] > 0.0 else low[r] - beta[r]
-        if abs(room) < share * abs(step[i]):
-            share = room / step[i]
+        to_bound = high[r] - beta[r] if step[i] > 0.0 else low[r] - beta[r]
+        if abs(to_bound) < share * abs(step[i]):
+            share = to_bound / step[i]
             blocked = i
     lost = 0.0
     for i in range(count):
@@ -254,19 +254,19 @@ def _give_back(dual, count, lost):
     """Take from the coefficient farthest from its bounds what snapping has added to others."""
     beta, low, high = dual.beta, dual.low, dual.high
     rows, step = dual.free.rows, dual.free.step
-    widest = -1
+    farthest = -1
     most = 0.0
     for i in range(count):
         r = rows[i]
-        room = min(high[r] - beta[r], beta[r] - low[r])
-        if room > most or (widest < 0 and low[r] < beta[r] < high[r]):
-            most = room
-            widest = i
-    if widest >= 0:
-        r = rows[widest]
+        to_bound = min(high[r] - beta[r], beta[r] - low[r])
+        if to_bound > most or (farthest < 0 and low[r] < beta[r] < high[r]):
+            most = to_bound
+            farthest = i
+    if farthest >= 0:
+        r = rows[farthest]
         before = beta[r]
         beta[r] = snapped(min(max(before - lost, low[r]), high[r]), low[r], high[r])
-        step[widest] -= beta[r] - before
+        step[farthest] -= beta[r] - before
 
 
 @kernel(borrow=True)
@@ -317,7 +317,7 @@ def _step(dual, centre, count):
     """
     free = dual.free
     centre = _direction(free, count, dual.error, centre)
-    blocked = _bounded(dual, count)
+    blocked = _move_to_bound(dual, count)
     add_rows(dual.K, free.rows, free.step, count, dual.error)
     for i in range(count - 1, -1, -1):
         r = free.rows[i]

@@ -19,15 +19,15 @@ __all__ = ["Gram", "add_kernel_rows", "add_rows", "gram_of", "place_of"]
 TOGETHER = 4
 
 #: The kernel of N rows: their features `XT` (d, N), and `gamma`; by row, its `place` (N,) in the
-#: `table` or -1; `kept` (1,) rows there. The last rows of the table, as many as are summed at a
+#: `table` or -1; how many are `kept` (1,). The last rows of the table, as many as are summed at a
 #: time, are for those that find no place.
 Gram = namedtuple("Gram", ["XT", "gamma", "place", "kept", "table"])
 
 
-def gram_of(X: np.ndarray, gamma: float, most: float = np.inf) -> Gram:
+def gram_of(X: np.ndarray, gamma: float, most_bytes: float = np.inf) -> Gram:
     """Return the kernel of rows, of which at most so many bytes are kept."""
     rows = len(X)
-    places = int(min(rows, most // (8 * rows)))
+    places = int(min(rows, most_bytes // (8 * rows)))
     return Gram(
         XT=np.ascontiguousarray(X.T),
         gamma=gamma,
@@ -49,8 +49,8 @@ def _fill(XT, gamma, row, out):
         column = XT[j]
         x = column[row]
         for r in range(len(out)):
-            gap = column[r] - x
-            out[r] += gap * gap
+            difference = column[r] - x
+            out[r] += difference * difference
     for r in range(len(out)):
         out[r] = exp_nonpositive(-gamma * out[r])
 
@@ -59,13 +59,13 @@ def _fill(XT, gamma, row, out):
 def place_of(gram, row, spare):
     """Return where in the table a row of the kernel is.
 
-    One that finds no room there stays until the next with the same `spare`, from 0 to 3.
+    One that gets no place of its own stays until the next with the same `spare`, from 0 to 3.
     """
     place = gram.place[row]
     if place < 0:
-        room = len(gram.table) - TOGETHER
-        place = room + spare
-        if gram.kept[0] < room:
+        places = len(gram.table) - TOGETHER
+        place = places + spare
+        if gram.kept[0] < places:
             place = gram.kept[0]
             gram.kept[0] += 1
             gram.place[row] = place

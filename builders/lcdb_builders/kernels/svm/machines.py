@@ -14,7 +14,7 @@ import numpy as np
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.svm.free_vectors import snapped
 from lcdb_builders.kernels.svm.gram import add_kernel_rows
-from lcdb_builders.kernels.svm.working_set import Machine, leave_all, near, settle
+from lcdb_builders.kernels.svm.working_set import Machine, leave_all, moving_rows, settle
 
 __all__ = [
     "Machines",
@@ -22,45 +22,45 @@ __all__ = [
     "fit_draw",
     "list_support",
     "machines_of",
-    "missed",
     "reach_of",
     "sets_of",
     "settle_class",
+    "violates",
     "warm_starts_of",
 ]
 
 # Errors so close to the intercept are of rows that may well move, where C is not small.
 REACH = 0.03
 # Numbers in the kernels of all sets of moving rows together, and rows in one at most.
-NEAR_NUMBERS, NEAR_ROWS = 1 << 25, 1024
+MOVING_NUMBERS, MOVING_ROWS = 1 << 25, 1024
 # Sizes of neighbouring warm starts have this ratio, about.
 RATIO = 2.0**0.5
 
 #: The machines of all classes: `gram`, a `Gram`; `sign` (K, N), coefficients `beta` and decision
 #: values without intercept `f` (K, N), `bound` (N,) of coefficients, errors' extremes `top`,
-#: `bottom` (K,) as `settle` has them, `known` (K,) rows that they cover, `fresh` (K,) rows in the
-#: set of moving rows when it was gathered; `support`, `by` (N,) workspace; `missed` (1,),
-#: how many have not come to their optimum.
-Machines = namedtuple("Machines", "gram sign beta f bound top bottom known fresh support by missed")
+#: `bottom` (K,) as `settle` has them, `joined` (K,) rows that they cover, `gathered` (K,) rows in
+#: the set of moving rows when it was gathered; `support`, `factors` (N,) workspace for rows with a
+#: coefficient, and those; `missed` (1,), how many have not come to their optimum.
+Machines = namedtuple(
+    "Machines", "gram sign beta f bound top bottom joined gathered support factors missed"
+)
 
 #: Machines of the pool: rows per draw `sizes` (A,), `share` (A, K, N) of its bound that each
-#: coefficient has, `centre` (A, K) intercepts, `order` (A, K, pool) rows by their distance from the
-#: margin.
-WarmStarts = namedtuple("WarmStarts", "sizes share centre order")
+#: coefficient has, `intercept` (A, K), `order` (A, K, pool) rows by their distance from the margin.
+WarmStarts = namedtuple("WarmStarts", "sizes share intercept order")
 
 
 @kernel(glue=True)
 def sets_of(task, gram, sets):
     """Return so many empty sets of moving rows: one for all classes, or one for each."""
-    places = min(len(task.pool), NEAR_ROWS, 32 + int(np.sqrt(NEAR_NUMBERS / sets)))
-    return [near(len(task.y), places, gram.table) for _ in range(sets)]
+    places = min(len(task.pool), MOVING_ROWS, 32 + int(np.sqrt(MOVING_NUMBERS / sets)))
+    return [moving_rows(len(task.y), places, gram.table) for _ in range(sets)]
 
 
 @kernel(glue=True)
 def machines_of(task, gram):
     """Return machines without rows."""
-    classes = task.classes
-    rows = len(task.y)
+    classes, rows = task.classes, len(task.y)
     sign = np.empty((classes, rows))
     for c in range(classes):
         for r in range(rows):
@@ -73,10 +73,10 @@ def machines_of(task, gram):
         bound=np.zeros(rows),
         top=np.empty(classes),
         bottom=np.empty(classes),
-        known=np.zeros(classes, np.int64),
-        fresh=np.zeros(classes, np.int64),
+        joined=np.zeros(classes, np.int64),
+        gathered=np.zeros(classes, np.int64),
         support=np.empty(rows, np.int64),
-        by=np.empty(rows),
+        factors=np.empty(rows),
         missed=np.zeros(1, np.int64),
     )
 
@@ -97,7 +97,7 @@ def settle_class(machines, moving, c, tolerance, centre, reach):
         How far from that errors are of rows that may well move.
     """
     m = machines
-    machine = Machine(m.gram, m.sign[c], m.bound, m.beta[c], m.f[c])
+    machine = Machine(gram=m.gram, sign=m.sign[c], bound=m.bound, beta=m.beta[c], f=m.f[c])
     m.top[c], m.bottom[c] = settle(machine, tolerance, centre, reach, moving)
 
 
@@ -111,7 +111,7 @@ def reach_of(C, n):
 
 
 @kernel(inline=True)
-def missed(top, bottom, limit):
+def violates(top, bottom, limit):
     """Return whether a machine violates optimality by more than the limit, or is not a number."""
     return not top - bottom <= limit
 
@@ -122,10 +122,9 @@ def decide(machines, limit, columns, cell):
     rows = columns.rows
     for c in range(len(cell.fitted)):
         if cell.fitted[c]:
-            machines.missed[0] += missed(machines.top[c], machines.bottom[c], limit)
+            machines.missed[0] += violates(machines.top[c], machines.bottom[c], limit)
             intercept = 0.5 * (machines.top[c] + machines.bottom[c])
-            f = machines.f[c]
-            F = cell.F[c]
+            f, F = machines.f[c], cell.F[c]
             for t in range(len(rows)):
                 F[t] = f[np.uint64(rows[t])] + intercept
 
@@ -142,6 +141,11 @@ def warm_starts_of(task, C, tolerance, machines, moving):
         Price of a row's hinge loss, and the violation of optimality that is aimed at.
     machines, moving
         Workspace: `bound` is left at 0, the rest is of no use; a set of moving rows, left empty.
+
+    Returns
+    -------
+    WarmStarts
+        Of sizes from 1 on, in steps of `RATIO`.
     """
     pool, classes, rows = task.pool, task.classes, len(task.y)
     m = len(pool)
@@ -151,7 +155,7 @@ def warm_starts_of(task, C, tolerance, machines, moving):
         count += 1
     sizes = np.empty(count)
     share = np.zeros((count, classes, rows))
-    centre = np.zeros((count, classes))
+    intercept = np.zeros((count, classes))
     order = np.empty((count, classes, m), np.int64)
     for c in range(classes):
         members = 0
@@ -159,11 +163,10 @@ def warm_starts_of(task, C, tolerance, machines, moving):
             members += task.y[row] == c
         if members == 0 or members == m or (classes == 2 and c == 0):
             continue
-        beta = machines.beta[c]
-        f = machines.f[c]
+        beta, f = machines.beta[c], machines.f[c]
         beta[:] = 0.0
         f[:] = 0.0
-        middle = 0.0
+        centre = 0.0
         bound = 1.0
         for a in range(count):
             size = min(RATIO**a, m)
@@ -176,16 +179,16 @@ def warm_starts_of(task, C, tolerance, machines, moving):
             for row in range(rows):
                 f[row] *= scale
             leave_all(moving)
-            settle_class(machines, moving, c, tolerance, middle, reach_of(C, size))
-            middle = 0.5 * (machines.top[c] + machines.bottom[c])
-            centre[a, c] = middle
+            settle_class(machines, moving, c, tolerance, centre, reach_of(C, size))
+            centre = 0.5 * (machines.top[c] + machines.bottom[c])
+            intercept[a, c] = centre
             for row in pool:
                 share[a, c, row] = beta[row] / bound
-            distance = np.abs(machines.sign[c][pool] - f[pool] - middle)
+            distance = np.abs(machines.sign[c][pool] - f[pool] - centre)
             order[a, c] = pool[np.argsort(distance)]
     leave_all(moving)
     machines.bound[:] = 0.0
-    return WarmStarts(sizes, share, centre, order)
+    return WarmStarts(sizes=sizes, share=share, intercept=intercept, order=order)
 
 
 @kernel(borrow=True)
@@ -207,13 +210,13 @@ def _start_at(share, order, sign, bound, beta):
 
 
 @kernel(borrow=True)
-def list_support(beta, rows, support, by):
-    """List the rows with a coefficient, and these; returns how many."""
+def list_support(beta, rows, support, factors):
+    """List the rows with a coefficient, and their coefficients as factors; returns how many."""
     count = 0
     for row in rows:
         if beta[row] != 0.0:
             support[count] = row
-            by[count] = beta[row]
+            factors[count] = beta[row]
             count += 1
     return count
 
@@ -239,22 +242,22 @@ def fit_draw(machines, moving, c, starts, C, n, tolerance):
         a += 1
     share, sign = starts.share[a, c], machines.sign[c]
     _start_at(share, starts.order[a, c], sign, machines.bound, beta)
-    count = list_support(beta, range(len(beta)), machines.support, machines.by)
+    count = list_support(beta, range(len(beta)), machines.support, machines.factors)
     f[:] = 0.0
-    add_kernel_rows(machines.gram, machines.support, machines.by, count, f)
+    add_kernel_rows(machines.gram, machines.support, machines.factors, count, f)
     leave_all(moving)
-    centre = _middle(share, sign, machines.bound, f, starts.centre[a, c])
+    centre = _mean_error(share, sign, machines.bound, f, starts.intercept[a, c])
     settle_class(machines, moving, c, tolerance, centre, reach_of(C, n))
-    machines.fresh[c] = moving.size[0]
+    machines.gathered[c] = moving.size[0]
 
 
 @kernel(borrow=True)
-def _middle(share, sign, bound, f, otherwise):
-    """Return the mean error of rows that are free in the warm start."""
+def _mean_error(share, sign, bound, f, default):
+    """Return the mean error of rows that are free in the warm start, or `default` of none."""
     total = 0.0
     count = 0
     for row in range(len(f)):
         if bound[row] > 0.0 and share[row] != 0.0 and abs(share[row]) < 1.0:
             total += sign[row] - f[row]
             count += 1
-    return total / count if count > 0 else otherwise
+    return total / count if count > 0 else default

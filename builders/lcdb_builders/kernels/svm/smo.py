@@ -24,9 +24,10 @@ from lcdb_builders.kernels.svm.free_vectors import NEVER, fill_row, newton_steps
 
 __all__ = ["solve_dual"]
 
-# Two rows this close to being the same have a step as long as their bounds allow.
+# Two rows this close to being the same have a step as long as their bounds allow; the half is for
+# where partners are chosen.
 LEAST_CURVATURE = 1e-12
-LEAST_GAP = np.float32(5e-13)
+LEAST_HALF_CURVATURE = np.float32(5e-13)
 MOST_STEPS = 1_000_000
 # Nanoseconds, roughly: of a pair step, alone and per row, and of a multiplication in a matrix.
 PAIR_STEP, PER_ROW, MULTIPLICATION = 60.0, 0.25, 0.2
@@ -57,12 +58,12 @@ def _gains(down, x, top, gain):
     In single precision: it chooses a partner, no number depends on it.
     """
     for r in range(len(down)):
-        short = top - down[r]
-        short = short if short > 0.0 else 0.0
-        near = np.float32(short)
+        violation = top - down[r]
+        violation = violation if violation > 0.0 else 0.0
+        rounded = np.float32(violation)
         curvature = np.float32(1.0) - np.float32(x[r])
-        curvature = curvature if curvature > LEAST_GAP else LEAST_GAP
-        gain[r] = near * near / curvature
+        curvature = curvature if curvature > LEAST_HALF_CURVATURE else LEAST_HALF_CURVATURE
+        gain[r] = rounded * rounded / curvature
 
 
 @kernel(borrow=True)
@@ -97,7 +98,7 @@ def _pair_steps(dual, tolerance, budget, up, down, gain, bits):
     tolerance, budget
         When to stop.
     up, down, gain, bits
-        Workspace: errors of rows that may rise and fall, gains of pairs, and their bits.
+        (S,) workspace: errors of rows that may rise and fall, gains of pairs, and their bits.
 
     Returns
     -------
@@ -123,9 +124,7 @@ def _pair_steps(dual, tolerance, budget, up, down, gain, bits):
         error_i = top
         error_j = down[j]
         curvature = max(2.0 - 2.0 * row_i[j], LEAST_CURVATURE)
-        room_i = high[i] - beta[i]
-        room_j = beta[j] - low[j]
-        step = min((error_i - error_j) / curvature, room_i, room_j)
+        step = min((error_i - error_j) / curvature, high[i] - beta[i], beta[j] - low[j])
         beta[i] = snapped(beta[i] + step, low[i], high[i])
         beta[j] = snapped(beta[j] - step, low[j], high[j])
         up[i] = error_i if beta[i] < high[i] else -NEVER
@@ -147,7 +146,7 @@ def solve_dual(dual, tolerance):
     dual
         The set, with a start of any sum of coefficients that is to be kept. Its free rows are kept
         from one call to the next while the set only grows and bounds stay; with more of them than
-        there is room for, pair steps go alone.
+        there are places for, pair steps go alone.
     tolerance
         By how much errors may disagree.
     """
@@ -155,9 +154,7 @@ def solve_dual(dual, tolerance):
     size = len(dual.error)
     if dual.free.count[0] > 0 and newton_steps(dual, tolerance) <= tolerance:
         return
-    up = np.empty(size)
-    down = np.empty(size)
-    gain = np.zeros(size, np.float32)
+    up, down, gain = np.empty(size), np.empty(size), np.zeros(size, np.float32)
     bits = gain.view(np.int32)
     total = 0
     spent = 0.0
@@ -173,14 +170,14 @@ def solve_dual(dual, tolerance):
         count = 0
         for r in range(size):
             count += low[r] < beta[r] < high[r]
-        fits = 1 < count < len(dual.free.rows) - 8
+        has_places = 1 < count < len(dual.free.rows) - 8
         if gap <= tolerance:
             tried = True  # for the last digits
-            if not fits or newton_steps(dual, tolerance) <= tolerance:
+            if not has_places or newton_steps(dual, tolerance) <= tolerance:
                 return
             continue
-        price = MULTIPLICATION * count * (0.7 * count * count + 4.0 * (count + size))
-        if spent >= share * price and fits:
+        cost = MULTIPLICATION * count * (0.7 * count * count + 4.0 * (count + size))
+        if spent >= share * cost and has_places:
             if newton_steps(dual, tolerance) <= tolerance:
                 return
             spent = 0.0

@@ -19,7 +19,7 @@ from lcdb_builders.kernels.svm.free_vectors import NEVER, Dual, free_rows
 from lcdb_builders.kernels.svm.gram import add_kernel_rows
 from lcdb_builders.kernels.svm.smo import solve_dual
 
-__all__ = ["Machine", "Near", "leave_all", "near", "settle"]
+__all__ = ["Machine", "Moving", "leave_all", "moving_rows", "settle"]
 
 FREE_ROWS = 384
 MOST_ROUNDS = 1000
@@ -28,15 +28,18 @@ MOST_ROUNDS = 1000
 #: `bound` (N,), C times weight, 0 outside the training set; signed coefficients `beta` (N,) with
 #: sum 0, and decision values without intercept that they give, `f` (N,).
 Machine = namedtuple("Machine", "gram sign bound beta f")
-#: Rows near the margin: `rows` (S,), their place in it by row `slot` (N,) or -1, `size` (1,), their
-#: kernel `K` (S, S), those between their bounds `free`, and workspace.
-Near = namedtuple("Near", "rows slot size K filled error beta low high moved by free")
+#: The working set, rows near the margin that move: `rows` (S,), of which there are `size` (1,);
+#: the `slot` (N,) in it of each row, or -1; their kernel `K`, of whose rows the first `filled` (S,)
+#: numbers are there; errors `error`, coefficients `beta` and their bounds `low` and `high` (S,);
+#: which rows have `moved` (S,), and the `change` (S,) of their coefficients; those between their
+#: bounds, `free`, a `Free`.
+Moving = namedtuple("Moving", "rows slot size K filled error beta low high moved change free")
 
 
 @kernel
-def near(rows, places, like):
+def moving_rows(rows, places, like):
     """Return an empty set of at most so many of N rows; `like` has the kernel's type."""
-    return Near(
+    return Moving(
         rows=np.empty(places, np.int64),
         slot=np.full(rows, -1, np.int64),
         size=np.zeros(1, np.int64),
@@ -47,13 +50,13 @@ def near(rows, places, like):
         low=np.empty(places),
         high=np.empty(places),
         moved=np.empty(places, np.int64),
-        by=np.empty(places),
+        change=np.empty(places),
         free=free_rows(min(places + 9, FREE_ROWS)),  # all may be free, with as many as are spare
     )
 
 
 @kernel(borrow=True)
-def _disagreement(machine):
+def _extremes(machine):
     """Return the largest error of rows that may rise and the smallest of rows that may fall."""
     sign, bound, beta, f = machine.sign, machine.bound, machine.beta, machine.f
     top, bottom = to_order(-NEVER), to_order(NEVER)
@@ -143,7 +146,7 @@ def _gather_rows(machine, top, bottom, tolerance, centre, reach, moving):
 
 
 @kernel
-def _solve_near(machine, tolerance, centre, moving):
+def _solve_moving(machine, tolerance, centre, moving):
     """Bring the rows in the set to their optimum; returns how many moved, and the intercept.
 
     With a small C all errors that matter are nearly 1 or nearly -1. They are taken from there:
@@ -189,13 +192,13 @@ def _solve_near(machine, tolerance, centre, moving):
         if change != 0.0:
             beta[r] = moving.beta[s]
             moving.moved[moved] = r
-            moving.by[moved] = change
+            moving.change[moved] = change
             moved += 1
         if moving.beta[s] < moving.high[s]:
             top = max(top, moving.error[s])
         if moving.beta[s] > moving.low[s]:
             bottom = min(bottom, moving.error[s])
-    add_kernel_rows(machine.gram, moving.moved, moving.by, moved, machine.f)
+    add_kernel_rows(machine.gram, moving.moved, moving.change, moved, machine.f)
     return moved, base + 0.5 * (top + bottom)
 
 
@@ -220,14 +223,14 @@ def settle(machine, tolerance, centre, reach, moving):
         Largest error of a row that may rise, smallest of one that may fall. The intercept is
         between them.
     """
-    top, bottom = _disagreement(machine)
+    top, bottom = _extremes(machine)
     for _ in range(MOST_ROUNDS):
         if top - bottom <= tolerance:
             break
         start = _gather_rows(machine, top, bottom, tolerance, centre, reach, moving)
         grown = moving.size[0] > start
-        moved, centre = _solve_near(machine, 0.5 * tolerance, centre, moving)
-        top, bottom = _disagreement(machine)
+        moved, centre = _solve_moving(machine, 0.5 * tolerance, centre, moving)
+        top, bottom = _extremes(machine)
         if moved == 0 and not grown:
             break  # what is left is rounding
         reach = -0.25 * tolerance
