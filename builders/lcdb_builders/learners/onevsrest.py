@@ -57,8 +57,8 @@ class OneVsRestLearner(KernelLearner):
         values = empty_values(block, splits)
         columns = columns_of(snapshot, block, splits)
         call = BlockCall(snapshot, block, task_of(snapshot, block), columns)
-        only = untuned(block.unit.parameters[self.tuned_parameter], values)
-        self._check(block, self.solve(call, *only, decisions))
+        tuning, tuned = untuned(block.unit.parameters[self.tuned_parameter], values)
+        self._check(block, self.solve(call, tuning, tuned, decisions))
         return values
 
     def _check(self, block: Block, count: int) -> None:
