@@ -191,9 +191,9 @@ def test_pairs_are_counted_exactly(sizes, kind):
     elif kind == "skewed":
         chosen, others = np.exp(20 * chosen), np.exp(20 * others)
     chosen, others = chosen.astype(np.float32), others.astype(np.float32)
-    held = np.empty(2 * sizes[1] + sizes[0] + ranking.WORKSPACE, np.float32)
-    held[: sizes[1]] = others
-    won = ranking.pairs_won(chosen, held, sizes[1], np.empty(max(sizes), np.uint8))
+    room = np.empty(2 * sizes[1] + sizes[0] + ranking.WORKSPACE, np.float32)
+    room[: sizes[1]] = others
+    won = ranking.pairs_won(chosen, room, sizes[1], np.empty(max(sizes), np.uint8))
     pairs = chosen[:, None] - others[None, :]
     assert won == 2 * (pairs > 0).sum() + (pairs == 0).sum()
 

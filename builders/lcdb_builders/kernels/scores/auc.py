@@ -24,6 +24,8 @@ BUCKETS = 16
 SAMPLE = 32
 #: Numbers of workspace that `pairs_won` needs besides two for each value.
 WORKSPACE = 2 * SAMPLE + BUCKETS
+# Sides of a pair: rows of what is known of both.
+CHOSEN, OTHERS = range(2)
 # Below so many pairs, comparing all of them costs less than filling buckets.
 FEW_PAIRS = 90_000
 # The smallest number with all the bits of single precision.
@@ -71,13 +73,9 @@ def _compare_all(chosen, others):
     won = 0
     i = 0
     while i + 4 <= len(chosen):  # four at a time: each of the others is loaded once for them
-        a = chosen[i]
-        b = chosen[i + 1]
-        c = chosen[i + 2]
-        d = chosen[i + 3]
+        a, b, c, d = chosen[i], chosen[i + 1], chosen[i + 2], chosen[i + 3]
         # Counted in as many bits as a value has: a vector holds as many of both.
-        first = np.int32(0)
-        second = np.int32(0)
+        first, second = np.int32(0), np.int32(0)
         for j in range(len(others)):
             x = others[j]
             # From left to right: in plain Python two of NumPy's bools would add up to True.
@@ -100,11 +98,8 @@ def _compare_all(chosen, others):
 def _find_buckets(values, splitters, bucket):
     """Count the splitters that do not exceed each value, five splitters per pass."""
     for group in range(0, BUCKETS - 1, 5):
-        a = splitters[group]
-        b = splitters[group + 1]
-        c = splitters[group + 2]
-        d = splitters[group + 3]
-        e = splitters[group + 4]
+        a, b, c = splitters[group], splitters[group + 1], splitters[group + 2]
+        d, e = splitters[group + 3], splitters[group + 4]
         for i in range(len(values)):
             x = values[i]
             passed = 0 + (x >= a) + (x >= b) + (x >= c) + (x >= d) + (x >= e)
@@ -113,7 +108,23 @@ def _find_buckets(values, splitters, bucket):
 
 @kernel(borrow=True)
 def _fill_buckets(values, splitters, bucket, start, place, out):
-    """Copy values into `out` by bucket; those of bucket b stand in start[b]:start[b + 1]."""
+    """Copy values into `out` by bucket; those of bucket b stand in start[b]:start[b + 1].
+
+    Parameters
+    ----------
+    values
+        Finite numbers.
+    splitters
+        (BUCKETS - 1,) or more, ascending; a value is in the bucket of as many as do not exceed it.
+    bucket
+        That of each value, filled.
+    start
+        (BUCKETS + 1,), filled.
+    place
+        (BUCKETS,) workspace: where the next value of each bucket goes.
+    out
+        Filled.
+    """
     _find_buckets(values, splitters, bucket)
     start[:] = 0
     for i in range(len(values)):
@@ -147,23 +158,26 @@ def _choose_splitters(chosen, others, sample, splitters):
 
 @kernel
 def _compare_by_bucket(chosen, others, floats, buckets):
-    """Return the same count as `_compare_all`, from buckets."""
-    n_chosen = len(chosen)
-    n_others = len(others)
+    """Return the same count as `_compare_all`, from buckets.
+
+    Of the workspace `floats` the head is a sample, what follows it are splitters, and the rest is
+    both sides by bucket.
+    """
+    n_chosen, n_others = len(chosen), len(others)
     splitters = floats[2 * SAMPLE : 2 * SAMPLE + BUCKETS]
     _choose_splitters(chosen, others, floats[: 2 * SAMPLE], splitters)
-    room = floats[2 * SAMPLE + BUCKETS :]
-    filled = room[:n_chosen]
-    theirs = room[n_chosen : n_chosen + n_others]
+    by_bucket = floats[2 * SAMPLE + BUCKETS :]
+    all_chosen = by_bucket[:n_chosen]
+    all_others = by_bucket[n_chosen : n_chosen + n_others]
     start = np.empty((2, BUCKETS + 1), np.int64)
     place = np.empty(BUCKETS, np.int64)
-    _fill_buckets(chosen, splitters, buckets, start[0], place, filled)
-    _fill_buckets(others, splitters, buckets, start[1], place, theirs)
+    _fill_buckets(chosen, splitters, buckets, start[CHOSEN], place, all_chosen)
+    _fill_buckets(others, splitters, buckets, start[OTHERS], place, all_others)
     won = 0
     for b in range(BUCKETS):
-        a = filled[start[0, b] : start[0, b + 1]]
-        z = theirs[start[1, b] : start[1, b + 1]]
-        won += 2 * len(a) * start[1, b]
+        a = all_chosen[start[CHOSEN, b] : start[CHOSEN, b + 1]]
+        z = all_others[start[OTHERS, b] : start[OTHERS, b + 1]]
+        won += 2 * len(a) * start[OTHERS, b]
         if len(a) <= len(z):
             won += _compare_all(a, z)
         else:
@@ -172,15 +186,15 @@ def _compare_by_bucket(chosen, others, floats, buckets):
 
 
 @kernel(glue=True)
-def pairs_won(chosen, held, size, buckets):
+def pairs_won(chosen, others, size, buckets):
     """Return twice the number of (chosen, other) pairs that chosen wins, plus the number of ties.
 
     Parameters
     ----------
     chosen
         Contiguous, finite float32 values.
-    held
-        ``held[:size]`` are the others, float32; what follows is workspace, in all
+    others
+        ``others[:size]`` are the others, float32; what follows is workspace, in all
         ``2 * size + len(chosen) + WORKSPACE`` numbers.
     size
         Number of others.
@@ -188,8 +202,8 @@ def pairs_won(chosen, held, size, buckets):
         uint8 workspace of at least ``max(len(chosen), size)`` numbers.
     """
     if len(chosen) * size >= FEW_PAIRS:
-        return _compare_by_bucket(chosen, held[:size], held[size:], buckets)
+        return _compare_by_bucket(chosen, others[:size], others[size:], buckets)
     padded = pad(size)
     for i in range(size, padded):
-        held[i] = np.inf  # nobody wins against it
-    return _compare_all(chosen, held[:padded])
+        others[i] = np.inf  # nobody wins against it
+    return _compare_all(chosen, others[:padded])

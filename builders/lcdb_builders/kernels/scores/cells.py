@@ -44,11 +44,11 @@ def cell_of(task, columns, width):
     """
     size = len(columns.rows)
     classes = task.classes
-    left = size if columns.varying else 0
-    own = left if task.sampling == ADDITIVE else 0
+    parted = size if columns.varying else 0
+    own = parted if task.sampling == ADDITIVE else 0
     return Cell(
         F=np.empty((classes, size)),
-        packed=np.empty((classes, left)),
+        packed=np.empty((classes, parted)),
         present=np.zeros(classes, np.bool_),
         fitted=np.zeros(classes, np.bool_),
         counts=np.zeros(classes),
@@ -56,7 +56,7 @@ def cell_of(task, columns, width):
         begin=np.empty(classes, np.int64),
         lo=np.empty((1, classes), np.int64),
         hi=np.empty((1, classes), np.int64),
-        index=np.empty(left, np.int64),
+        index=np.empty(parted, np.int64),
         order=np.empty(len(task.pool), np.int64),
         distinct=np.empty(len(task.pool), np.int64),
         weight=np.zeros(len(task.y), np.int64),
@@ -112,7 +112,19 @@ def take_rows(task, n, repetition, cell):
 
 @kernel(inline=True, borrow=True)
 def linear_scores(coef, intercept, XT, first, size, s):
-    """Fill ``s[:size]`` with an intercept plus weighted columns from `first`, in feature order."""
+    """Fill ``s[:size]`` with an intercept plus weighted columns from `first`, in feature order.
+
+    Parameters
+    ----------
+    coef, intercept
+        (d,) weights of features, and what is added to their sum.
+    XT
+        (at least d, columns) features.
+    first, size
+        The first column, and how many.
+    s
+        Filled.
+    """
     d = len(coef)
     a, size = np.uint64(first), np.uint64(size)
     for i in range(size):

@@ -19,13 +19,7 @@ from lcdb_builders.kernels.core.cell import WIDTH, Sums, write_cell
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.scores.auc import round_rank
 from lcdb_builders.kernels.scores.kept import keep_constant
-from lcdb_builders.kernels.scores.losses import (
-    EPSILON,
-    LARGEST,
-    LOSS_OF_ONE,
-    LOSS_OF_ZERO,
-    TIED,
-)
+from lcdb_builders.kernels.scores.losses import EPSILON, LARGEST, LOSS_OF_ONE, LOSS_OF_ZERO, TIED
 
 __all__ = ["score_confusion", "score_constant", "score_groups"]
 
@@ -39,14 +33,10 @@ def _odds(p):
 @kernel(borrow=True)
 def _grouped_auc(p, counts, order, c):
     """AUC of one class from groups of rows in ascending order of p; NaN if a side is empty."""
-    won = 0
-    below = 0
-    chosen = 0
-    g = 0
+    won, below, chosen, g = 0, 0, 0, 0
     while g < len(order):
         level = _odds(p[order[g], c])
-        own = 0
-        others = 0
+        own, others = 0, 0
         while g < len(order) and _odds(p[order[g], c]) == level:
             own += counts[order[g], c]
             others += counts[order[g]].sum() - counts[order[g], c]
@@ -83,11 +73,8 @@ def score_groups(p, counts, out):
         (WIDTH,) float64.
     """
     classes = p.shape[1]
-    rows = 0
-    right = 0
-    error = 0.0
-    loss = 0.0
-    clipped = 0
+    rows, right, clipped = 0, 0, 0
+    error, loss = 0.0, 0.0
     for g in range(len(p)):
         label = 0
         squares = 0.0
@@ -105,11 +92,12 @@ def score_groups(p, counts, out):
             right += members if k == label else 0
             own = p[g, k]
             error += members * (squares - own * own + (1.0 - own) * (1.0 - own))
-            kept = min(max(own, EPSILON), 1.0 - EPSILON)
-            clipped += members if kept > own else 0
-            loss -= members * np.log(kept)
+            within = min(max(own, EPSILON), 1.0 - EPSILON)
+            clipped += members if within > own else 0
+            loss -= members * np.log(within)
     error *= 0.5 if classes == 2 else 1.0
-    write_cell(Sums(right, error, loss, clipped), _mean_grouped_auc(p, counts), rows, out)
+    sums = Sums(right=right, error=error, loss=loss, clipped=clipped)
+    write_cell(sums, _mean_grouped_auc(p, counts), rows, out)
 
 
 @kernel(borrow=True)
@@ -124,8 +112,7 @@ def score_confusion(counts, out):
         (WIDTH,) float64.
     """
     classes = len(counts)
-    rows = 0
-    right = 0
+    rows, right = 0, 0
     for k in range(classes):
         right += counts[k, k]
         for label in range(classes):
@@ -133,8 +120,7 @@ def score_confusion(counts, out):
     area = 0.0
     present = 0
     for c in range(classes):
-        chosen = 0
-        taken = 0
+        chosen, taken = 0, 0
         for k in range(classes):
             chosen += counts[c, k]
             taken += counts[k, c]
@@ -150,7 +136,7 @@ def score_confusion(counts, out):
     error = wrong * (1.0 if classes == 2 else 2.0)
     loss = wrong * LOSS_OF_ZERO + right * LOSS_OF_ONE
     area = area / present if present > 1 else np.nan
-    write_cell(Sums(right, error, loss, wrong), area, rows, out)
+    write_cell(Sums(right=right, error=error, loss=loss, clipped=wrong), area, rows, out)
 
 
 @kernel

@@ -54,13 +54,11 @@ def keep_margins(margin, a, b, rows, out):
     a, b, rows
         Which columns, of how many.
     out
-        Of the cell.
+        The numbers of the cell, and what is kept behind them.
     """
     label = out[WIDTH:]
-    zero = label[rows:]
-    one = zero[rows:]
-    against = one[rows:]
-    towards = against[rows:]
+    zero, one = label[rows:], label[2 * rows :]
+    against, towards = label[3 * rows :], label[4 * rows :]
     for i in range(a, b):
         f = margin[i]
         small = exp_nonpositive(-abs(f))
@@ -81,8 +79,10 @@ def keep_softmax(odds, classes, powers, work, a, b, rows, out):
     ----------
     odds
         (K, columns) class log-odds.
-    classes, powers, work
-        Present classes, and the workspace.
+    classes
+        Present classes, ascending.
+    powers, work
+        Its workspace, `powers` and `rows`.
     a, b, rows, out
         As for `keep_margins`.
     """

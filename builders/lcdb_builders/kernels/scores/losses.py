@@ -16,6 +16,7 @@ from lcdb_builders.kernels.core.jit import kernel
 __all__ = [
     "CHUNK",
     "EPSILON",
+    "FIRST",
     "GUESS",
     "LARGEST",
     "LEAD",
@@ -44,17 +45,20 @@ LARGEST = float(np.finfo(np.float32).max)
 TIED = 1e-9
 #: Rows per run: ten classes of so many stay in the first-level cache.
 CHUNK = 256
-#: Numbers of workspace for each of them; that of its label; and what `softmax_losses` leaves: the
-#: top class, the sum of the powers of the others, e**(second largest - largest).
-ROWS, GUESS = 10, 9
-TOP, REST, LEAD = 2, 3, 6
-LANES = 8
+#: How many numbers of workspace a row has, and which: its largest and second largest score, the
+#: `TOP` class, which has the largest, and e**(second - first), the `LEAD`; the sums of the others'
+#: powers (`REST`) and of their squares, and the power of its `OWN` class; of that, the probability
+#: and the squared `ERROR`; its label, the `GUESS`.
+ROWS = 10
+FIRST, SECOND, TOP, REST, SQUARES, OWN, LEAD, PROBABILITY, ERROR, GUESS = range(ROWS)
+# Numbers of a vector.
+VECTOR = 8
 
 
 @kernel(inline=True, borrow=True)
 def pad(size):
     """Return the size rounded up to whole vectors."""
-    return (size + LANES - 1) // LANES * LANES
+    return (size + VECTOR - 1) // VECTOR * VECTOR
 
 
 @kernel(reorder=True, borrow=True)
@@ -100,10 +104,16 @@ def label_columns(scores, classes, a, b, best, top):
 
     Parameters
     ----------
-    scores, classes, a, b
-        As for `softmax_losses`; columns that fill vectors up are labelled like any other.
-    best, top
-        (CHUNK,) workspace, and the labels as floats.
+    scores
+        (K, columns), at least of the present classes.
+    classes
+        Present classes, ascending.
+    a, b
+        Columns a:b; those that fill vectors up are labelled like any other.
+    best
+        (CHUNK,) workspace: the least score that is tied with the largest.
+    top
+        (CHUNK,) labels as floats, filled.
     """
     for i in range(b - a):
         best[i] = -np.inf
@@ -124,7 +134,15 @@ def label_columns(scores, classes, a, b, best, top):
 
 @kernel(borrow=True)
 def _two_largest(scores, classes, a, b, first, second, top):
-    """Largest and second largest score of each column, and the lowest class with the largest."""
+    """Largest and second largest score of each column, and the lowest class with the largest.
+
+    Parameters
+    ----------
+    scores, classes, a, b
+        As for `label_columns`.
+    first, second, top
+        (b - a,) largest and second largest scores, and the classes of the largest; filled.
+    """
     s = scores[classes[0], a:b]
     code = float(classes[0])
     for i in range(b - a):
@@ -137,10 +155,10 @@ def _two_largest(scores, classes, a, b, first, second, top):
         for i in range(b - a):
             x = s[i]
             leader = first[i]
-            runner = second[i]
+            runner_up = second[i]
             ahead = x > leader
-            kept = x if x > runner else runner
-            second[i] = leader if ahead else kept
+            behind = x if x > runner_up else runner_up
+            second[i] = leader if ahead else behind
             first[i] = x if ahead else leader
             top[i] = code if ahead else top[i]
 
@@ -260,8 +278,10 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
         (columns,) class of each column as a float; -1 in the padding.
     a, b
         At most CHUNK columns.
-    powers, rows
-        Workspace of shape (K, CHUNK) and (ROWS, CHUNK).
+    powers
+        (K, CHUNK) workspace: e**(s_c - second largest).
+    rows
+        (ROWS, CHUNK) workspace, whose rows are `FIRST` to `GUESS`.
 
     Returns
     -------
@@ -270,8 +290,9 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
     """
     size = b - a
     end = a + pad(size)
-    first, second, top, rest, squares = rows[0], rows[1], rows[TOP], rows[REST], rows[4]
-    own, lead, p, error = rows[5], rows[LEAD], rows[7], rows[8]
+    first, second, top, lead = rows[FIRST], rows[SECOND], rows[TOP], rows[LEAD]
+    rest, squares, own = rows[REST], rows[SQUARES], rows[OWN]
+    p, error = rows[PROBABILITY], rows[ERROR]
     truth = label[a:end]
     right = _count_equal(rows[GUESS][:size], truth[:size])
     _two_largest(scores, classes, a, end, first, second, top)
@@ -281,7 +302,8 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
     _class_odds(scores, classes, a, end, powers, first, second, top, rest, lead)
     _label_losses(end - a, truth, top, rest, squares, own, lead, p, error)
     clipped = _count_clipped(p[:size])
-    return Sums(right, _total(error[:size]), log_loss(p[:size]), clipped)
+    error_sum, loss = _total(error[:size]), log_loss(p[:size])
+    return Sums(right=right, error=error_sum, loss=loss, clipped=clipped)
 
 
 @kernel(borrow=True)
@@ -297,8 +319,7 @@ def margin_losses(margin, label, a, b, rows):
         As for `softmax_losses`.
     """
     size = b - a
-    p = rows[0]
-    error = rows[1]
+    p, error = rows[PROBABILITY], rows[ERROR]
     f = margin[a : a + pad(size)]
     truth = label[a : a + pad(size)]
     right = 0
@@ -312,7 +333,8 @@ def margin_losses(margin, label, a, b, rows):
         missing = small_share if leads else large_share
         error[i] = missing * missing
     clipped = _count_clipped(p[:size])
-    return Sums(right, _total(error[:size]), log_loss(p[:size]), clipped)
+    error_sum, loss = _total(error[:size]), log_loss(p[:size])
+    return Sums(right=right, error=error_sum, loss=loss, clipped=clipped)
 
 
 @kernel(borrow=True)
@@ -321,14 +343,16 @@ def probability_losses(p, classes, label, a, b, rows):
 
     Parameters
     ----------
-    p, classes, label, a, b, rows
-        As for `softmax_losses`; absent classes have probability 0. Odds take the place of `p`.
+    p
+        (K, columns); absent classes have probability 0. Odds take their place.
+    classes, label, a, b, rows
+        As for `softmax_losses`.
     """
     size = b - a
     end = a + pad(size)
-    own, error = rows[0], rows[1]
+    own, error = rows[PROBABILITY], rows[ERROR]
     truth = label[a:end]
-    label_columns(p, classes, a, end, rows[2], rows[GUESS])
+    label_columns(p, classes, a, end, rows[FIRST], rows[GUESS])
     right = _count_equal(rows[GUESS][:size], truth[:size])
     for i in range(end - a):
         own[i] = 0.5
@@ -348,4 +372,4 @@ def probability_losses(p, classes, label, a, b, rows):
     squares = _total(error[:size])
     if len(p) == 2:
         squares *= 0.5  # of one class
-    return Sums(right, squares, log_loss(own[:size]), clipped)
+    return Sums(right=right, error=squares, loss=log_loss(own[:size]), clipped=clipped)

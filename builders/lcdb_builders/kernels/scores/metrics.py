@@ -37,6 +37,7 @@ from lcdb_builders.kernels.scores.counts import score_constant
 from lcdb_builders.kernels.scores.kept import keep_margins, keep_probabilities, keep_softmax
 from lcdb_builders.kernels.scores.losses import (
     CHUNK,
+    FIRST,
     GUESS,
     ROWS,
     TIED,
@@ -47,20 +48,15 @@ from lcdb_builders.kernels.scores.losses import (
     softmax_losses,
 )
 
-__all__ = [
-    "room",
-    "score_decisions",
-    "score_log_scores",
-    "score_margins",
-    "score_probabilities",
-]
+__all__ = ["room", "score_decisions", "score_log_scores", "score_margins", "score_probabilities"]
 
 # Decision values so near to 0 are tied with their opposite: both scores are about ln 1/2.
 TIED_DECISION = TIED * (1.0 + math.log(2.0))
 
 #: Workspace: `packed` (K, T) and `label` (T,), the test columns side by side; `powers` (K, CHUNK)
-#: and `rows` (ROWS, CHUNK) for the run in hand; `floats` (float32) and `buckets` for `pairs_won`;
-#: `start` (K + 1,) first packed column of each class; `classes` (K,).
+#: and `rows` (ROWS, CHUNK) for the run in hand, see `losses`; `floats` (float32), for ranks, and
+#: `buckets` for `pairs_won`; `start` (K + 1,) first packed column of each class; `classes` (K,),
+#: those of the training set.
 Room = namedtuple("Room", "packed label powers rows floats buckets start classes")
 
 
@@ -83,8 +79,7 @@ def room(classes, columns):
 @kernel(glue=True)
 def _begin(lo, hi, workspace):
     """Lay out the packed columns: write `start` and `label`, return the number of test rows."""
-    start = workspace.start
-    label = workspace.label
+    start, label = workspace.start, workspace.label
     rows = 0
     for c in range(len(lo)):
         start[c] = rows
@@ -115,12 +110,11 @@ def _pack(values, lo, hi, start, out):
 @kernel(borrow=True)
 def _part(packed, c, rows, workspace):
     """Round the packed columns into `floats`, those of the class before the others."""
-    first = workspace.start[c]
-    stop = workspace.start[c + 1]
-    held = workspace.floats
-    beyond = round_ranks(packed[first:stop], held)
-    beyond += round_ranks(packed[:first], held[stop - first :])
-    return beyond + round_ranks(packed[stop:rows], held[stop:])
+    first, stop = workspace.start[c], workspace.start[c + 1]
+    ranks = workspace.floats
+    beyond = round_ranks(packed[first:stop], ranks)
+    beyond += round_ranks(packed[:first], ranks[stop - first :])
+    return beyond + round_ranks(packed[stop:rows], ranks[stop:])
 
 
 @kernel(glue=True)
@@ -135,8 +129,8 @@ def _class_auc(packed, c, workspace):
     if beyond > 0:
         rank_beyond(packed[:rows])
         _part(packed, c, rows, workspace)
-    held = workspace.floats
-    won = pairs_won(held[:size], held[size:], rows - size, workspace.buckets)
+    ranks = workspace.floats
+    won = pairs_won(ranks[:size], ranks[size:], rows - size, workspace.buckets)
     return won / (2.0 * size * (rows - size))
 
 
@@ -226,6 +220,15 @@ def _pack_classes(values, classes, lo, hi, workspace, out):
     """Pack the rows of present classes; returns how many columns, 0 if not all are numbers.
 
     Such a cell has no numbers: `out` is NaN.
+
+    Parameters
+    ----------
+    values
+        (K, T) scores.
+    classes
+        Present classes, ascending.
+    lo, hi, workspace, out
+        As for `score_log_scores`.
     """
     rows = _begin(lo, hi, workspace)
     all_finite = True
@@ -241,8 +244,7 @@ def _pack_classes(values, classes, lo, hi, workspace, out):
 @kernel(glue=True)
 def _to_margins(packed, rows):
     """Write s_1 - s_0 of packed columns into the first row, 0 where the scores are tied."""
-    zeros = packed[0]
-    ones = packed[1]
+    zeros, ones = packed[0], packed[1]
     for i in range(rows):
         margin = ones[i] - zeros[i]
         largest = ones[i] if margin > 0.0 else zeros[i]
@@ -251,14 +253,25 @@ def _to_margins(packed, rows):
 
 @kernel(glue=True)
 def _score_packed_classes(classes, present, decisions, rows, workspace, out):
-    """Score packed log scores, or decision values."""
-    sums = Sums(0, 0.0, 0.0, 0)
-    packed = workspace.packed
-    work = workspace.rows
+    """Score packed log scores, or decision values.
+
+    Parameters
+    ----------
+    classes, present
+        Present classes, ascending, and (K,) which those are.
+    decisions
+        Whether decision values are packed.
+    rows
+        Number of test rows.
+    workspace, out
+        As for `score_log_scores`.
+    """
+    sums = Sums(right=0, error=0.0, loss=0.0, clipped=0)
+    packed, work = workspace.packed, workspace.rows
     for a in range(0, rows, CHUNK):
         b = min(a + CHUNK, rows)
         end = a + pad(b - a)
-        label_columns(packed, classes, a, end, work[0], work[GUESS])
+        label_columns(packed, classes, a, end, work[FIRST], work[GUESS])
         for c in classes if decisions else classes[:0]:
             f = packed[c, a:end]
             for i in range(len(f)):
@@ -273,7 +286,7 @@ def _score_packed_classes(classes, present, decisions, rows, workspace, out):
 @kernel(glue=True)
 def _score_packed_margins(rows, workspace, out):
     """Score packed differences of log scores."""
-    sums = Sums(0, 0.0, 0.0, 0)
+    sums = Sums(right=0, error=0.0, loss=0.0, clipped=0)
     margin = workspace.packed[0]
     for a in range(0, rows, CHUNK):
         b = min(a + CHUNK, rows)
@@ -325,7 +338,7 @@ def score_probabilities(p, present, lo, hi, workspace, out):
     packed = workspace.packed
     for c in range(len(p)):
         _pack(p[c], lo, hi, workspace.start, packed[c])
-    sums = Sums(0, 0.0, 0.0, 0)
+    sums = Sums(right=0, error=0.0, loss=0.0, clipped=0)
     for a in range(0, rows, CHUNK):
         b = min(a + CHUNK, rows)
         if len(out) > WIDTH:

@@ -29,8 +29,7 @@ def fitted_classes(cell):
 
     One class needs no fit, two need that of the second, more need one each.
     """
-    present = 0
-    last = 0
+    present, last = 0, 0
     for c in range(len(cell.counts)):
         cell.present[c] = cell.counts[c] > 0.0
         cell.fitted[c] = cell.present[c]
@@ -59,7 +58,8 @@ def part_of(task, columns, held):
 
     Its columns are the rows that a `HoldOut` holds out.
     """
-    return cell_of(task, Columns(False, columns.XT, held.held, columns.lo, columns.hi), 0)
+    XT, lo, hi = columns.XT, columns.lo, columns.hi
+    return cell_of(task, Columns(varying=False, XT=XT, rows=held.held, lo=lo, hi=hi), 0)
 
 
 @kernel(glue=True)
@@ -75,6 +75,15 @@ def score_side_by_side(F, present, lo, hi, workspace, out):
     """Score the decision values of one test set, ``F[c, lo[k]:hi[k]]`` for its rows of class k.
 
     Where two classes of more are present, those of the first are written.
+
+    Parameters
+    ----------
+    F
+        (K, T) decision values; rows of classes without a fit are not read.
+    present
+        (K,) bool, classes of the training set.
+    lo, hi, workspace, out
+        As for `lcdb_builders.kernels.scores.metrics.score_log_scores`.
     """
     classes = len(present)
     count, first, last = 0, classes, 0
