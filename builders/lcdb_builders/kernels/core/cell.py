@@ -41,7 +41,9 @@ Sums = namedtuple("Sums", "right error loss clipped")
 @kernel(glue=True)
 def add_sums(a, b):
     """Return the sums of all rows from those of two parts."""
-    return Sums(a.right + b.right, a.error + b.error, a.loss + b.loss, a.clipped + b.clipped)
+    right, clipped = a.right + b.right, a.clipped + b.clipped
+    error, loss = a.error + b.error, a.loss + b.loss
+    return Sums(right=right, error=error, loss=loss, clipped=clipped)
 
 
 @kernel(glue=True)

@@ -94,8 +94,9 @@ HoldOut = namedtuple("HoldOut", "fit held lo hi sizes counts scores chosen refit
 def untuned(parameter: float, values: np.ndarray) -> tuple[Tuning, Tuned]:
     """Return what a block with one value of its parameter, which fills `values`, is tuned with."""
     none = np.empty((0, 0, 0), np.int8)
-    only = Tuning(np.uint64(0), np.uint64(0), np.array([parameter], np.float64), 0)
-    return only, Tuned(values, none, none)
+    grid, key = np.array([parameter], np.float64), np.uint64(0)
+    tuning = Tuning(key0=key, key1=key, grid=grid, place=0)
+    return tuning, Tuned(values=values, choices=none, flags=none)
 
 
 def hold_out_of(
@@ -129,7 +130,7 @@ def hold_out_of(
 
 
 @kernel(borrow=True)
-def hold_out(task, tuning, n, repetition, distinct, count, weight, cell):
+def hold_out(task, tuning, n, repetition, distinct, count, weight, held):
     """Divide a training set into rows to fit and rows to validate on.
 
     Of the distinct rows ``max(2, count // 5)`` are held out with all their copies, but never all.
@@ -144,7 +145,7 @@ def hold_out(task, tuning, n, repetition, distinct, count, weight, cell):
         ``distinct[:count]`` are its rows in the order of first draws.
     weight
         (N,) how often each of them was drawn.
-    cell
+    held
         Its `fit`, `held`, `lo`, `hi`, `sizes` and `counts` are overwritten.
 
     Returns
@@ -154,49 +155,45 @@ def hold_out(task, tuning, n, repetition, distinct, count, weight, cell):
     """
     classes = task.classes
     parted = max(min(max(2, count // 5), count - 1), 0)
-    order = cell.order[:count]
+    order = held.order[:count]
     for i in range(count):
         order[i] = i
     permute_head(tuning.key0, tuning.key1, n, repetition, 0, order, parted)
     for c in range(classes):
-        cell.counts[c] = 0
-        cell.hi[c] = 0
+        held.counts[c] = 0
+        held.hi[c] = 0
     for i in range(parted):
         row = distinct[order[i]]
-        cell.held[i] = order[i]
-        cell.hi[task.y[row]] += weight[row]
+        held.held[i] = order[i]
+        held.hi[task.y[row]] += weight[row]
     for i in range(count):
         order[i] = 0
     for i in range(parted):
-        order[cell.held[i]] = 1  # from here on: whether a row is held out
-    before = 0
-    held_classes = 0
+        order[held.held[i]] = 1  # from here on: whether a row is held out
+    before, held_classes = 0, 0
     for c in range(classes):
-        held_classes += cell.hi[c] > 0
-        cell.lo[c] = before
-        before += cell.hi[c]
-        cell.hi[c] = cell.lo[c]
-    kept = 0
-    total = 0
+        held_classes += held.hi[c] > 0
+        held.lo[c] = before
+        before += held.hi[c]
+        held.hi[c] = held.lo[c]
+    fitted, total = 0, 0
     for i in range(count):
         row = distinct[i]
         c = task.y[row]
         if order[i] == 1:
             for _ in range(weight[row]):
-                cell.held[cell.hi[c]] = row
-                cell.hi[c] += 1
+                held.held[held.hi[c]] = row
+                held.hi[c] += 1
         else:
-            cell.fit[kept] = row
-            kept += 1
-            cell.counts[c] += weight[row]
+            held.fit[fitted] = row
+            fitted += 1
+            held.counts[c] += weight[row]
             total += weight[row]
-    cell.sizes[FIT_ROWS] = kept
-    cell.sizes[HELD_COPIES] = before
-    cell.sizes[FIT_COPIES] = total
-    cell.sizes[HELD_ROWS] = parted
+    held.sizes[FIT_ROWS], held.sizes[FIT_COPIES] = fitted, total
+    held.sizes[HELD_ROWS], held.sizes[HELD_COPIES] = parted, before
     fit_classes = 0
     for c in range(classes):
-        fit_classes += cell.counts[c] > 0
+        fit_classes += held.counts[c] > 0
     if fit_classes < 2 or before == 0:
         return ONE_CLASS_FIT
     return ONE_CLASS_VALIDATION if held_classes < 2 else CHOSEN
@@ -214,17 +211,17 @@ def list_distinct(rows, distinct):
 
 
 @kernel(borrow=True)
-def take_held(task, cell, XT):
-    """Write the held-out rows as columns: ``XT[:, :cell.sizes[HELD_COPIES]]``, grouped by class."""
-    for t in range(cell.sizes[HELD_COPIES]):
-        row = cell.held[t]
+def take_held(task, held, XT):
+    """Write the held-out rows as columns: ``XT[:, :held.sizes[HELD_COPIES]]``, grouped by class."""
+    for t in range(held.sizes[HELD_COPIES]):
+        row = held.held[t]
         for j in range(task.X.shape[1]):
             XT[j, t] = task.X[row, j]
 
 
 @kernel(borrow=True)
-def choose(tuning, flag, cell, choices, flags):
-    """Choose a grid value for each metric from `cell.scores`.
+def choose(tuning, flag, held, choices, flags):
+    """Choose a grid value for each metric from `held.scores`.
 
     Parameters
     ----------
@@ -232,34 +229,33 @@ def choose(tuning, flag, cell, choices, flags):
         Grid and tie rule.
     flag
         What `hold_out` returned; with `ONE_CLASS_FIT` nothing has been scored.
-    cell
-        `scores` are read, `chosen` is written.
+    held
+        Its `scores` are read, `chosen` is written.
     choices, flags
         (METRICS,) int8, filled: what the cube stores.
     """
     values = len(tuning.grid)
     if flag != ONE_CLASS_FIT:
         for g in range(values):
-            if np.isnan(cell.scores[g, ACCURACY]):  # no numbers: then the cell has none either
+            if np.isnan(held.scores[g, ACCURACY]):  # no numbers: then the cell has none either
                 for m in range(METRICS):
-                    cell.chosen[m] = -1
+                    held.chosen[m] = -1
                 return
     for m in range(METRICS):
         sign = 1.0 if MAXIMISED[m] else -1.0
         best = -np.inf  # and so it stays for the AUC of one class: all are tied
         if flag != ONE_CLASS_FIT:
             for g in range(values):
-                x = sign * cell.scores[g, m]
+                x = sign * held.scores[g, m]
                 best = x if x > best else best
         least = best - EQUAL * max(1.0, abs(best)) if best > -np.inf else best
-        equal = 0
-        chosen = 0
+        equal, chosen = 0, 0
         for g in range(values):
-            if best == -np.inf or sign * cell.scores[g, m] >= least:
+            if best == -np.inf or sign * held.scores[g, m] >= least:
                 equal += 1
                 if equal == 1 or abs(g - tuning.place) < abs(chosen - tuning.place):
                     chosen = g
-        cell.chosen[m] = chosen
+        held.chosen[m] = chosen
         choices[m] = chosen
         if flag == CHOSEN:
             flags[m] = TIE if equal > 1 else CHOSEN
@@ -291,26 +287,26 @@ def tune_cell(block, n, i, r, try_grid):
 
 
 @kernel(borrow=True)
-def is_chosen(cell, index):
+def is_chosen(held, index):
     """Whether a metric has chosen this grid value."""
     chosen = False
     for m in range(METRICS):
-        chosen |= cell.chosen[m] == index
+        chosen |= held.chosen[m] == index
     return chosen
 
 
 @kernel(borrow=True)
-def record(cell, index, out):
-    """Copy from `cell.refit` the metrics that have chosen this grid value, for every test set.
+def record(held, index, out):
+    """Copy from `held.refit` the metrics that have chosen this grid value, for every test set.
 
     The clipped rows are those of the cross-entropy's choice. ``out`` is (sets, WIDTH), or more.
     """
     for k in range(len(out)):
         for m in range(METRICS):
-            if cell.chosen[m] == index:
-                out[k, m] = cell.refit[k, m]
-        if cell.chosen[CROSS_ENTROPY] == index:
-            out[k, CLIPPED] = cell.refit[k, CLIPPED]
-        if cell.chosen[cell.kept] == index:
+            if held.chosen[m] == index:
+                out[k, m] = held.refit[k, m]
+        if held.chosen[CROSS_ENTROPY] == index:
+            out[k, CLIPPED] = held.refit[k, CLIPPED]
+        if held.chosen[held.kept] == index:
             for i in range(WIDTH, out.shape[1]):
-                out[k, i] = cell.refit[k, i]
+                out[k, i] = held.refit[k, i]

@@ -92,7 +92,22 @@ def suffix(kind) -> str:
 
 
 def _pointer(context, builder, kind, array, index, width):
-    """Pointer to a vector at an element of a contiguous array, and its alignment."""
+    """Pointer to a vector at an element of a contiguous array, and its alignment.
+
+    Parameters
+    ----------
+    context, builder
+        Numba's, and LLVM's.
+    kind, array, index
+        Numba's type of the array, the array, and which element.
+    width
+        LLVM's type of the vector.
+
+    Returns
+    -------
+    address, align
+        The pointer, and the bytes of an element: it is at a multiple of them.
+    """
     data = context.make_array(kind)(context, builder, array).data
     address = builder.bitcast(builder.gep(data, [index]), width.as_pointer())
     return address, kind.dtype.bitwidth // 8

@@ -29,7 +29,15 @@ _TO_UNIT = 2.0**-53
 if config.DISABLE_JIT:  # plain Python stands in, so that kernels can be stepped through
 
     def philox(key0, key1, block, n, repetition, lane):
-        """Return the four words of one Philox block (block counts from 0)."""
+        """Return the four words of one Philox block (block counts from 0).
+
+        Parameters
+        ----------
+        key0, key1
+            The key.
+        block, n, repetition, lane
+            The counter: which block of which stream.
+        """
         generator = np.random.Philox(
             key=np.array([key0, key1], np.uint64),
             counter=np.array([block, n, repetition, lane], np.uint64),
@@ -59,7 +67,15 @@ else:
 
     @kernel(inline=True)
     def philox(key0, key1, block, n, repetition, lane):
-        """Return the four words of one Philox block (block counts from 0)."""
+        """Return the four words of one Philox block (block counts from 0).
+
+        Parameters
+        ----------
+        key0, key1
+            The key.
+        block, n, repetition, lane
+            The counter: which block of which stream.
+        """
         c0 = np.uint64(block) + np.uint64(1)
         c1 = np.uint64(n)
         c2 = np.uint64(repetition)
@@ -91,7 +107,17 @@ def uniform(word):
 
 @kernel(borrow=True)
 def permute_head(key0, key1, n, repetition, lane, values, head):
-    """Fisher-Yates in place: ``values[:head]`` becomes a draw without replacement, in order."""
+    """Fisher-Yates in place: ``values[:head]`` becomes a draw without replacement, in order.
+
+    Parameters
+    ----------
+    key0, key1, n, repetition, lane
+        The stream.
+    values
+        What is drawn from.
+    head
+        How many are drawn.
+    """
     size = len(values)
     for block in range((head + 3) // 4):
         words = philox(key0, key1, block, n, repetition, lane)
@@ -103,7 +129,17 @@ def permute_head(key0, key1, n, repetition, lane, values, head):
 
 @kernel(borrow=True)
 def bootstrap_into(key0, key1, n, repetition, lane, size, out):
-    """Fill ``out`` with draws with replacement from 0..size-1."""
+    """Fill ``out`` with draws with replacement from 0..size-1.
+
+    Parameters
+    ----------
+    key0, key1, n, repetition, lane
+        The stream.
+    size
+        How many numbers are drawn from.
+    out
+        As many as are drawn, filled.
+    """
     for block in range((len(out) + 3) // 4):
         words = philox(key0, key1, block, n, repetition, lane)
         first = 4 * block

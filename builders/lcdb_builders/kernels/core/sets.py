@@ -71,8 +71,8 @@ def constant_columns(
     before = np.cumsum([0, *(len(rows) for rows in sets)])
     limits = np.array([limit + b for (_, limit), b in zip(grouped, before[:-1], strict=True)])
     rows = np.concatenate([rows for rows, _ in grouped])
-    XT = np.ascontiguousarray(X[rows].T)
-    return Columns(False, XT, rows, limits[:, :-1].copy(), limits[:, 1:].copy())
+    XT, lo, hi = np.ascontiguousarray(X[rows].T), limits[:, :-1].copy(), limits[:, 1:].copy()
+    return Columns(varying=False, XT=XT, rows=rows, lo=lo, hi=hi)
 
 
 def all_columns(X: np.ndarray, y: np.ndarray, classes: int) -> Columns:
@@ -94,8 +94,7 @@ def draw(task, n, repetition, rows):
     ``rows`` has the length of the pool. With `ADDITIVE` sampling all of it is drawn, whatever n:
     every training set of the repetition is a head of it.
     """
-    key0 = task.key0
-    key1 = task.key1
+    key0, key1 = task.key0, task.key1
     if task.sampling == BOOTSTRAP:
         picks = rows[:n]
         bootstrap_into(key0, key1, n, repetition, 0, len(task.pool), picks)
@@ -140,7 +139,19 @@ def weigh(drawn, weight, distinct):
 
 @kernel(borrow=True)
 def regroup(task, order, XT, lo, hi, place):
-    """Write all rows as columns, grouped by class in the given order; `place` has room for K."""
+    """Write all rows as columns, grouped by class in the given order.
+
+    Parameters
+    ----------
+    task, order
+        Where the rows are, and all of them in some order.
+    XT
+        (d, rows) columns, filled.
+    lo, hi
+        (K,) where each class begins and ends among them, filled.
+    place
+        (K,) workspace: where the next column of each class goes.
+    """
     d = task.X.shape[1]
     for c in range(task.classes):
         hi[c] = 0
