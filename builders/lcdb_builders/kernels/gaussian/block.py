@@ -62,8 +62,8 @@ from lcdb_builders.kernels.scores.metrics import room, score_log_scores
 __all__ = ["gaussian_block"]
 
 #: A block of a `kind` of models: its `task`, the `columns` to score on and its `tuning`; the
-#: `model` and the `cell` in hand, what is `held` out of it, and the `study` of the rest; what is
-#: filled, `tuned`.
+#: `model` and the `cell` in hand, its `HoldOut`, `held`, and the `study` of the rows to fit; what
+#: is filled, `tuned`.
 Block = namedtuple("Block", "kind task columns tuning model cell held study tuned")
 
 #: The `model` of the rows to fit, of which `coef` and `centre` are in coordinates along
@@ -254,6 +254,16 @@ def gaussian_block(
     # All made here, so that the kernel borrows every array and counts no references.
     d = task.X.shape[1]
     held = hold_out_of(task, columns, tuning, tuned)
-    study = _study(kind, task, tuning, unit, len(held.held) if tuned.choices.size > 0 else 0)
-    model, cell = model_of(kind, task.classes, d, len(task.pool), unit), cell_of(task, columns, d)
-    _run(Block(kind, task, columns, tuning, model, cell, held, study, tuned))
+    most = len(held.held) if tuned.choices.size > 0 else 0
+    block = Block(
+        kind=kind,
+        task=task,
+        columns=columns,
+        tuning=tuning,
+        model=model_of(kind, task.classes, d, len(task.pool), unit),
+        cell=cell_of(task, columns, d),
+        held=held,
+        study=_study(kind, task, tuning, unit, most),
+        tuned=tuned,
+    )
+    _run(block)

@@ -25,16 +25,7 @@ from lcdb_builders.kernels.gaussian.qr import factor, invert, solve, solve_trans
 from lcdb_builders.kernels.scores.cells import linear_scores
 from lcdb_builders.kernels.scores.losses import CHUNK
 
-__all__ = [
-    "LDC",
-    "NMC",
-    "QDC",
-    "begin_fit",
-    "fit",
-    "model_of",
-    "score_columns",
-    "take_roots",
-]
+__all__ = ["LDC", "NMC", "QDC", "begin_fit", "fit", "model_of", "score_columns", "take_roots"]
 
 #: `moments` of the training rows and their `present` (K,) classes; `means` (K, d); of LDC `coef`
 #: (K, d), `centre` (d,); of QDC `white` (K, d, d); of both `intercept` (K,); `spread` (1,) the mean
@@ -213,7 +204,17 @@ def fit(kind, parameter, rooted, n, model):
 
 @kernel(borrow=True)
 def _distance_scores(mean, spread, XT, a, b, s):
-    """Squared distances in feature order over -2 s̄, without fused operations."""
+    """Squared distances in feature order over -2 s̄, without fused operations.
+
+    Parameters
+    ----------
+    mean, spread
+        (d,) mean of the class, and s̄.
+    XT, a, b
+        (d, columns) features, and columns a:b of them.
+    s
+        (b - a,) log scores, filled.
+    """
     d = len(mean)
     size = b - a
     for i in range(size):
@@ -229,7 +230,19 @@ def _distance_scores(mean, spread, XT, a, b, s):
 
 @kernel(borrow=True)
 def _quadratic_scores(white, intercept, Y, size, z, s):
-    """Intercept minus half the squared length of the whitened deviations."""
+    """Intercept minus half the squared length of the whitened deviations.
+
+    Parameters
+    ----------
+    white, intercept
+        (d, d) inverse factor of the class, and its intercept.
+    Y, size
+        (at least d, CHUNK) deviations from its mean, and of how many rows.
+    z
+        (CHUNK,) workspace: one whitened coordinate of each row.
+    s
+        (size,) log scores, filled.
+    """
     for i in range(size):
         s[i] = intercept
     for k in range(len(white)):
@@ -251,7 +264,15 @@ def _centre_columns(XT, centre, a, b, Y):
 
 @kernel(glue=True)
 def _score_run(kind, model, XT, a, b, S):
-    """Scores of at most CHUNK columns a:b for the present classes."""
+    """Scores of at most CHUNK columns a:b for the present classes.
+
+    Parameters
+    ----------
+    kind, model, XT, S
+        As for `score_columns`.
+    a, b
+        Which columns.
+    """
     Y = model.Y
     if kind == LDC:
         _centre_columns(XT, model.centre, a, b, Y)

@@ -27,8 +27,7 @@ def insert_row(R, v):
         row = R[i]
         diagonal = row[i]
         length = math.sqrt(diagonal * diagonal + x * x)
-        cosine = diagonal / length
-        sine = x / length
+        cosine, sine = diagonal / length, x / length
         row[i] = length
         for j in range(i + 1, d):
             above = row[j]
@@ -41,8 +40,19 @@ def insert_row(R, v):
 def factor(Z, first, stop, n, ridge, L):
     """Factor as L L' the products of the columns ``Z[j, first:stop]``, over n, plus ``ridge * I``.
 
-    Householder's method on the columns, extended by those of ``sqrt(n * ridge) * I``. Overwrites
-    ``Z[:, first : stop + d]``; what follows a column there need not hold numbers.
+    Householder's method on the columns, extended by those of ``sqrt(n * ridge) * I``.
+
+    Parameters
+    ----------
+    Z
+        (d, at least stop + d), of which ``Z[:, first : stop + d]`` is overwritten; what follows a
+        column there need not hold numbers.
+    first, stop
+        Where the columns begin and end.
+    n, ridge
+        What products are divided by, and what is added.
+    L
+        (d, d), of which the lower triangle is filled.
     """
     d = len(L)
     end = stop + d
@@ -89,20 +99,22 @@ def _reflect(v, scale, a):
 
 @kernel(reorder=True, borrow=True)
 def _reflect_four(v, scale, a, b, c, e):
-    """Reflect four columns at once: v is loaded once for them."""
-    sa = 0.0
-    sb = 0.0
-    sc = 0.0
-    se = 0.0
+    """Reflect four columns at once: v is loaded once for them.
+
+    Parameters
+    ----------
+    v, scale
+        Normal of the mirror, and 2 over its squared length.
+    a, b, c, e
+        The columns.
+    """
+    sa, sb, sc, se = 0.0, 0.0, 0.0, 0.0
     for i in range(len(v)):
         sa += v[i] * a[i]
         sb += v[i] * b[i]
         sc += v[i] * c[i]
         se += v[i] * e[i]
-    sa *= scale
-    sb *= scale
-    sc *= scale
-    se *= scale
+    sa, sb, sc, se = sa * scale, sb * scale, sc * scale, se * scale
     for i in range(len(v)):
         a[i] -= sa * v[i]
         b[i] -= sb * v[i]
