@@ -99,7 +99,7 @@ def _distances(task: Task, columns: Columns, run: slice) -> np.ndarray:
     return out
 
 
-def table_of(task: Task, columns: Columns, most: float = np.inf) -> Table:
+def table_of(task: Task, columns: Columns, most_bytes: float = np.inf) -> Table:
     """Return distances of columns to the rows that may be drawn, and lists of them by distance.
 
     Additive sampling has no use for lists. Distances are left out, and then lists, where they would
@@ -113,27 +113,28 @@ def table_of(task: Task, columns: Columns, most: float = np.inf) -> Table:
     owner = np.repeat(np.arange(columns.lo.size), (columns.hi - columns.lo).ravel())
     entry = np.dtype(np.uint16 if 2 * rows < 2**16 else np.uint32)
     fits = ENTRY * rows * size <= LARGEST_TABLE
-    lists = fits and task.sampling != ADDITIVE and entry.itemsize * rows * size <= most
-    fits = fits and (8 + lists * entry.itemsize) * rows * size <= most
+    lists = fits and task.sampling != ADDITIVE and entry.itemsize * rows * size <= most_bytes
+    fits = fits and (8 + lists * entry.itemsize) * rows * size <= most_bytes
     distance = np.zeros((rows if fits else 0, _whole_lanes(size)))
     for i in range(len(distance)):
         distances_to(task.X[task.pool[i]], columns.XT, distance[i, :size])
-    wanted = size if lists else 0
-    near = np.empty((wanted, rows), entry)
+    listed = size if lists else 0
+    near = np.empty((listed, rows), entry)
     label = task.y[task.pool]
-    for first in range(0, wanted, RUN):
+    for first in range(0, listed, RUN):
         run = slice(first, min(first + RUN, size))
         some = distance[:, run] if fits else _distances(task, columns, run)
         some = np.ascontiguousarray(some.T)
         for t, order in enumerate(some.argsort(axis=1)):
             _mark_ties(some[t], order, label, near[first + t])
-    return Table(slot, distance, near, own, owner)
+    return Table(slot=slot, distance=distance, near=near, own=own, owner=owner)
 
 
 #: Workspace. Of columns: the distance `best` (columns rounded up to `LANES`) and the class `label`
-#: (columns,) of the nearest row so far, and `room` for distances; `confusion` (sets * K, K) counts;
-#: of draws: `order` (pool,) and, by slot, `position`, which draw brought each row first, from 1.
-NearestBuffers = namedtuple("NearestBuffers", "best label room confusion order position")
+#: (columns,) of the nearest row so far, and distances that are `computed`; `confusion`
+#: (sets * K, K) counts; of draws: `order` (pool,) and, by slot, `position`, which draw brought each
+#: row first, from 1.
+NearestBuffers = namedtuple("NearestBuffers", "best label computed confusion order position")
 
 
 def _buffers_of(task: Task, columns: Columns) -> NearestBuffers:
@@ -142,7 +143,7 @@ def _buffers_of(task: Task, columns: Columns) -> NearestBuffers:
     return NearestBuffers(
         best=np.empty(_whole_lanes(size)),
         label=np.empty(size, np.int64),
-        room=np.zeros(_whole_lanes(size)),
+        computed=np.zeros(_whole_lanes(size)),
         confusion=np.empty((columns.lo.size, task.classes), np.int64),
         order=np.empty(slots, np.int64),
         position=np.zeros(slots, np.int32),
@@ -151,10 +152,21 @@ def _buffers_of(task: Task, columns: Columns) -> NearestBuffers:
 
 @kernel(borrow=True)
 def _improve(distance, c, best, label, owner, confusion):
-    """Let a row of class c be the nearest of all columns that it is nearer to than their best."""
+    """Let a row of class c be the nearest of all columns that it is nearer to than their best.
+
+    Parameters
+    ----------
+    distance, c
+        (columns rounded up to `LANES`,) of all columns to the row, and its class.
+    best, label
+        Of `NearestBuffers`, brought up to date.
+    owner
+        Of the `Table`.
+    confusion
+        (sets * K, K) counts, brought up to date.
+    """
     for first in range(0, len(best), LANES):
-        kept = load(best, first) <= load(distance, first)
-        nearer = marks(kept) ^ EVERY
+        nearer = marks(load(best, first) <= load(distance, first)) ^ EVERY
         while nearer != 0:
             t = np.uint64(first) + lowest_bit(nearer)
             nearer &= nearer - np.uint32(1)
@@ -165,11 +177,11 @@ def _improve(distance, c, best, label, owner, confusion):
 
 
 @kernel(glue=True)
-def _distances_of(task, columns, table, row, room):
-    """Distances of all columns to a row: from the table, or computed into `room`."""
+def _distances_of(task, columns, table, row, computed):
+    """Distances of all columns to a row: from the table, or `computed`."""
     if len(table.distance) == 0:
-        distances_to(task.X[row], columns.XT, room[: len(columns.rows)])
-        return room
+        distances_to(task.X[row], columns.XT, computed[: len(columns.rows)])
+        return computed
     return table.distance[table.slot[row]]
 
 
@@ -197,7 +209,7 @@ def _take_in(task, columns, table, row, buffers):
         t = table.own[row]
         confusion[table.owner[t], label[t]] -= best[t] >= 0.0
         best[t] = -1.0
-    distance = _distances_of(task, columns, table, row, buffers.room)
+    distance = _distances_of(task, columns, table, row, buffers.computed)
     _improve(distance, task.y[row], best, label, table.owner, confusion)
 
 
@@ -283,24 +295,24 @@ def nearest_block(task: Task, columns: Columns, table: Table, out: np.ndarray) -
 # -- lists along additive curves -------------------------------------------------------------------
 
 #: `near` (columns, kept) twice the slots of the nearest rows, nearest first, of equal ones the
-#: first drawn; their `distance` (columns, kept); `limit` and `room` (columns rounded up to
-#: `LANES`,), the distance that a row must beat, and distances.
-Carried = namedtuple("Carried", "near distance limit room")
+#: first drawn; their `distance` (columns, kept); (columns rounded up to `LANES`,) the distance that
+#: a row must beat, `limit`, and distances that are `computed`.
+Carried = namedtuple("Carried", "near distance limit computed")
 
 
-def carried_of(columns: Columns, table: Table, kept: int, most: float = np.inf) -> Carried:
+def carried_of(columns: Columns, table: Table, kept: int, most_bytes: float = np.inf) -> Carried:
     """Return room for so many nearest rows of each column, or for none where it is too large.
 
     Together with the table it takes at most so many bytes.
     """
     size = len(columns.rows)
-    left = min(most - table.distance.nbytes - table.near.nbytes, LARGEST_TABLE)
-    kept = kept if (8 + table.near.itemsize) * kept * size <= left else 0
+    free = min(most_bytes - table.distance.nbytes - table.near.nbytes, LARGEST_TABLE)
+    kept = kept if (8 + table.near.itemsize) * kept * size <= free else 0
     return Carried(
         near=np.zeros((size, kept), table.near.dtype),
         distance=np.zeros((size, kept)),
         limit=np.zeros(_whole_lanes(size)),
-        room=np.zeros(_whole_lanes(size)),
+        computed=np.zeros(_whole_lanes(size)),
     )
 
 
@@ -313,9 +325,9 @@ def restart(carried):
 
 
 @kernel(borrow=True)
-def insert(near, distance, held, new, entry):
-    """Put a row in its place among the `held` nearest, which make room for it."""
-    place = held
+def insert(near, distance, filled, new, entry):
+    """Put a row at a distance `new` in its place among the `filled` nearest, which move up."""
+    place = filled
     while place > 0 and distance[place - 1] > new:
         distance[place] = distance[place - 1]
         near[place] = near[place - 1]
@@ -342,15 +354,15 @@ def take_in(task, columns, table, row, count, carried):
     kept = carried.distance.shape[1]
     if kept == 0:
         return
-    distance = _distances_of(task, columns, table, row, carried.room)
+    distance = _distances_of(task, columns, table, row, carried.computed)
     entry = 2 * table.slot[row]
-    held = min(count, kept - 1)
+    filled = min(count, kept - 1)
     full = count >= kept - 1
     for first in range(0, len(carried.limit), LANES):
         nearer = marks(load(carried.limit, first) <= load(distance, first)) ^ EVERY
         while nearer != 0:
             t = np.uint64(first) + lowest_bit(nearer)
             nearer &= nearer - np.uint32(1)
-            insert(carried.near[t], carried.distance[t], held, distance[t], entry)
+            insert(carried.near[t], carried.distance[t], filled, distance[t], entry)
             if full:
                 carried.limit[t] = carried.distance[t, kept - 1]

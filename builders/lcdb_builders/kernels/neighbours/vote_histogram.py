@@ -23,9 +23,12 @@ from lcdb_builders.kernels.scores.losses import LOSS_OF_ONE, LOSS_OF_ZERO
 __all__ = ["Polled", "Tally", "forget", "score_tally", "tally_of", "tally_row"]
 
 SHIFT = 5  # LANES is 2**5
+# Rows that are not of a class, and those that are, in `Tally.counts`.
+OTHERS, OWN = range(2)
 
-#: `counts` (steps, classes, 2, most + 1) rows by number of voters, class, whether they are of it,
-#: and votes for it; of two classes only class 1 is counted, of more only rows with a vote for it.
+#: `counts` (steps, classes, 2, most + 1) rows by number of voters, class, whether they are of it
+#: (`OTHERS`, `OWN`), and votes for it; of two classes only class 1 is counted, of more only rows
+#: with a vote for it.
 #: `right` (steps,) labels, if there are more classes than two. `votes`, `best`, `top` (steps,) of
 #: the row in hand. `logs` (most + 1,) logarithms of whole numbers.
 Tally = namedtuple("Tally", "counts right votes best top logs")
@@ -85,7 +88,17 @@ def _has_votes(voters, same, most):
 
 @kernel(glue=True)
 def _count_class(voters, same, k, side, most, steps, tally):
-    """Count the votes of a row for one class."""
+    """Count the votes of a row for one class.
+
+    Parameters
+    ----------
+    voters, most, steps, tally
+        As for `tally_row`.
+    same
+        The class, in lanes.
+    k, side
+        Its place in the tally, and `OWN` if the row is of it, else `OTHERS`.
+    """
     word = marks(load(voters, 0) == same)
     lane = 0
     before = np.uint64(0)
@@ -140,9 +153,7 @@ def tally_row(voters, c, most, steps, tally):
 @kernel(glue=True)
 def _area(others, own, voters, rows):
     """Return the AUC of a class from the tallies of other rows and of its own."""
-    won = 0
-    below = 0
-    chosen = 0
+    won, below, chosen = 0, 0, 0
     for v in range(voters + 1):
         won += own[v] * (2 * below + others[v])
         below += others[v]
@@ -161,11 +172,10 @@ def _loss(votes, voters, logs):
 @kernel(glue=True)
 def _sum_two_classes(counts, voters, logs):
     """Return the sums of rows, from the votes of both classes for class 1."""
-    right = 0
-    error = 0
+    right, error = 0, 0
     loss = 0.0
     for v in range(voters + 1):
-        zeros, ones = np.int64(counts[0, v]), np.int64(counts[1, v])
+        zeros, ones = np.int64(counts[OTHERS, v]), np.int64(counts[OWN, v])
         missing = voters - v
         right += ones if v > missing else zeros
         error += zeros * v * v + ones * missing * missing
@@ -173,7 +183,8 @@ def _sum_two_classes(counts, voters, logs):
             loss += zeros * _loss(missing, voters, logs)
         if ones > 0:
             loss += ones * _loss(v, voters, logs)
-    return Sums(right, error / (voters * voters), loss, counts[0, voters] + counts[1, 0])
+    clipped = counts[OTHERS, voters] + counts[OWN, 0]
+    return Sums(right=right, error=error / (voters * voters), loss=loss, clipped=clipped)
 
 
 @kernel(glue=True)
@@ -200,23 +211,20 @@ def score_tally(tally, s, voters, polled, out):
     out
         (WIDTH,) float64.
     """
-    rows = 0
-    present = 0
+    rows, present = 0, 0
     for c in range(len(polled.lo)):
         rows += polled.hi[c] - polled.lo[c]
         present += polled.hi[c] > polled.lo[c]
     counts = tally.counts[s]
     if len(counts) == 1:
-        area = _area(counts[0, 0], counts[0, 1], voters, rows) if present > 1 else np.nan
+        area = _area(counts[0, OTHERS], counts[0, OWN], voters, rows) if present > 1 else np.nan
         write_cell(_sum_two_classes(counts[0], voters, tally.logs), area, rows, out)
         return
-    area = 0.0
-    error = 0
-    loss = 0.0
-    clipped = 0
+    area, loss = 0.0, 0.0
+    error, clipped = 0, 0
     for c in range(len(counts)):
         size = polled.hi[c] - polled.lo[c]
-        others, own = counts[c, 0], counts[c, 1]
+        others, own = counts[c, OTHERS], counts[c, OWN]
         _count_voteless(others, rows - size, voters)
         _count_voteless(own, size, voters)
         for v in range(voters + 1):
@@ -227,5 +235,6 @@ def score_tally(tally, s, voters, polled, out):
         clipped += own[0]
         if size > 0 and present > 1:
             area += _area(others, own, voters, rows)
-    sums = Sums(tally.right[s], error / (voters * voters), loss, clipped)
+    squares = error / (voters * voters)
+    sums = Sums(right=tally.right[s], error=squares, loss=loss, clipped=clipped)
     write_cell(sums, area / present if present > 1 else np.nan, rows, out)

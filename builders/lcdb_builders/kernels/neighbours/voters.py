@@ -32,8 +32,9 @@ RUN = 16
 # them; those that are carried have the rows drawn first before others at their distance.
 LARGEST_POOL = 2**16 - 1
 
-#: Of rows that vote: `weight` (N,), `heaviest` (1,) the largest of them, and by slot `code` (class,
-#: then weight, 0 for others) and `position` (place in the draw, from 1). Of the column in hand:
+#: Of rows that vote: `weight` (N,), `heaviest` (1,) the largest of them, and by slot `code` (two
+#: numbers, class and weight, which is 0 for others) and `position` (place in the draw, from 1). Of
+#: the column in hand:
 #: `classes` of its nearest neighbours, `spots`, which entries of the list they are, and of a group
 #: of them `places` in the draw and `sorted` classes; by distance, `nearest` rows, and their
 #: `distance` from `x` (d,).
@@ -46,16 +47,16 @@ def voter_buffers(task: Task, most: int, weight: np.ndarray) -> VoterBuffers:
     """Return room for so many voters of a column; `weight` (N,) is that of the cell in hand."""
     slots = len(task.pool)
     # The last run counts all copies; lanes are written and read whole.
-    room = most + int(task.sizes[-1]) + COPIES + 2 * LANES
+    length = most + int(task.sizes[-1]) + COPIES + 2 * LANES
     return VoterBuffers(
         weight=weight,
         heaviest=np.zeros(1, np.int64),
         code=np.zeros(2 * slots, np.uint16),
         position=np.zeros(slots, np.uint16),
-        classes=np.zeros(room, np.uint16),
-        spots=np.zeros(room, np.uint16),
-        places=np.zeros(room, np.uint16),
-        sorted=np.zeros(room, np.uint16),
+        classes=np.zeros(length, np.uint16),
+        spots=np.zeros(length, np.uint16),
+        places=np.zeros(length, np.uint16),
+        sorted=np.zeros(length, np.uint16),
         nearest=np.zeros(most, np.int64),
         distance=np.zeros(most),
         x=np.zeros(task.X.shape[1]),
@@ -85,7 +86,7 @@ def take_votes(table, rows, voters):
 
 @kernel(glue=True)
 def _walk(near, length, voters, wanted, careful):
-    """Write the classes of the nearest rows that vote; returns how many, and whether all is well.
+    """Write the classes of the nearest rows that vote; returns how many, and whether all is done.
 
     Most rows may not vote: what is written for these is written over, which takes no branch. Walks
     that are not careful end at a tie. The others go on to the end of a group of equally near rows,
@@ -93,9 +94,7 @@ def _walk(near, length, voters, wanted, careful):
     """
     code, classes, spots = voters.code, voters.classes, voters.spots
     size, one = np.uint64(length), np.uint64(1)
-    count = np.uint64(0)
-    q = np.uint64(0)
-    ties = np.uint64(0)
+    count, q, ties = np.uint64(0), np.uint64(0), np.uint64(0)
     while q < size and (count < wanted or (careful and near[q - one] & TIE)):
         stop = min(q + np.uint64(RUN), size)
         for i in range(q, stop):
@@ -169,8 +168,8 @@ def vote_in_list(near, length, voters, most, steps):
     """
     wanted = most[steps - 1]
     if voters.heaviest[0] <= COPIES:
-        count, well = _walk(near, length, voters, wanted, False)
-        if well:
+        count, done = _walk(near, length, voters, wanted, False)
+        if done:
             return count >= wanted
     count, _ = _walk(near, length, voters, wanted, True)
     settled = 0
@@ -185,23 +184,35 @@ def vote_in_list(near, length, voters, most, steps):
 
 @kernel(borrow=True)
 def vote_by_distance(task, XT, t, rows, voters, wanted):
-    """Write the classes of the rows nearest to a column, by distances that are computed."""
+    """Write the classes of the rows nearest to a column, by distances that are computed.
+
+    Parameters
+    ----------
+    task, rows
+        Where rows are, and the distinct ones that vote.
+    XT, t
+        (d, columns) features, and the column.
+    voters
+        Rows have their votes; `classes` is written.
+    wanted
+        How many votes.
+    """
     x = voters.x
     for j in range(len(x)):
         x[j] = XT[j, t]
     kept = min(len(rows), wanted)
-    held = 0
+    filled = 0
     for i in range(len(rows)):
         z = task.X[rows[i]]
         new = 0.0
         for j in range(len(x)):
             new += (z[j] - x[j]) * (z[j] - x[j])
-        if held == kept and new >= voters.distance[held - 1]:
+        if filled == kept and new >= voters.distance[filled - 1]:
             continue
-        held = min(held + 1, kept)
-        insert(voters.nearest, voters.distance, held - 1, new, i)
+        filled = min(filled + 1, kept)
+        insert(voters.nearest, voters.distance, filled - 1, new, i)
     cast = 0
-    for i in range(held):
+    for i in range(filled):
         row = rows[voters.nearest[i]]
         for _ in range(min(voters.weight[row], wanted - cast)):
             voters.classes[cast] = task.y[row]

@@ -52,18 +52,16 @@ from lcdb_builders.kernels.scores.metrics import score_probabilities
 __all__ = ["votes_block"]
 
 #: Workspace. Of the grid: its ascending `order` (G,), `most` (G,) different numbers of neighbours,
-#: `step` (G,) where each value stands among them, `wanted` (G,) values to try; `scores` (sets, G,
+#: `step` (G,) where each value stands among them, whether each is `tried` (G,); `scores` (sets, G,
 #: WIDTH). `voters` of a column, and the `tally` of their votes; `index` (columns,) the columns that
 #: are polled.
-VoteBuffers = namedtuple("VoteBuffers", "order most step wanted scores voters tally index")
+VoteBuffers = namedtuple("VoteBuffers", "order most step tried scores voters tally index")
 #: Columns that a cell may be scored or studied on, the `table` of them, and lists that are
 #: `carried` along additive curves. `near` are those or the lists of the table.
 Study = namedtuple("Study", "columns table carried near")
-
-
 #: A block: its `task` and `tuning`; what it is scored on, `test`, and where it holds out rows,
 #: `study`; `buffers`; the `cell` in hand, which has shares of votes for scores if cells are not
-#: tuned, and what is `held` out of it; what is filled, `tuned`.
+#: tuned, and its `HoldOut`, `held`; what is filled, `tuned`.
 Block = namedtuple("Block", "task tuning test study buffers cell held tuned")
 
 
@@ -75,7 +73,7 @@ def _buffers_of(task: Task, columns: Columns, tuning: Tuning, weight: np.ndarray
         order=tuning.grid.argsort(kind="stable"),
         most=np.zeros(values, np.int64),
         step=np.zeros(values, np.int64),
-        wanted=np.ones(values, bool),
+        tried=np.ones(values, bool),
         scores=np.zeros((len(columns.lo), values, WIDTH)),
         voters=voter_buffers(task, most, weight),
         tally=tally_of(task.classes, values, most),
@@ -83,13 +81,14 @@ def _buffers_of(task: Task, columns: Columns, tuning: Tuning, weight: np.ndarray
     )
 
 
-def _study(task: Task, columns: Columns, table: Table, tuning: Tuning, limit: float) -> Study:
+def _study(task: Task, columns: Columns, table: Table, tuning: Tuning, most_bytes: float) -> Study:
     """Carry enough rows that with a fifth held out there are nearly always enough, or none."""
     most = int(tuning.grid.max())
     kept = min(int(1.25 * most + 2.5 * most**0.5), int(task.sizes[-1]))
     additive = task.sampling == ADDITIVE
-    carried = carried_of(columns, table, kept if additive else 0, limit)
-    return Study(columns, table, carried, carried.near if additive else table.near)
+    carried = carried_of(columns, table, kept if additive else 0, most_bytes)
+    near = carried.near if additive else table.near
+    return Study(columns=columns, table=table, carried=carried, near=near)
 
 
 @kernel(glue=True)
@@ -158,11 +157,11 @@ def _poll(block, study, rows, polled, steps, scores):
 def _plan_steps(tuning, n, buffers):
     """List the different numbers of neighbours among n rows, ascending; returns how many.
 
-    Only wanted values of the grid are listed; more neighbours than rows are n.
+    Only values of the grid that are tried are listed; more neighbours than rows are n.
     """
     steps = 0
     for g in buffers.order:
-        if buffers.wanted[g]:
+        if buffers.tried[g]:
             most = min(np.int64(tuning.grid[g]), n)
             if steps == 0 or buffers.most[steps - 1] != most:
                 buffers.most[steps] = most
@@ -176,7 +175,7 @@ def _try_grid(block):
     """Score every grid value on the held-out rows; see `tune_cell`."""
     tuning, buffers, held = block.tuning, block.buffers, block.held
     for g in range(len(tuning.grid)):
-        buffers.wanted[g] = True
+        buffers.tried[g] = True
     steps = _plan_steps(tuning, held.sizes[FIT_COPIES], buffers)
     index = held.order[: held.sizes[HELD_COPIES]]  # `hold_out` needs it no more
     for t in range(len(index)):
@@ -196,7 +195,7 @@ def _refit(block, n, out):
     tuning, buffers, held, cell = block.tuning, block.buffers, block.held, block.cell
     columns, tunes = block.test.columns, block.tuned.choices.size > 0
     for g in range(len(tuning.grid)):
-        buffers.wanted[g] = is_chosen(held, g)
+        buffers.tried[g] = is_chosen(held, g)
     steps = _plan_steps(tuning, n, buffers)
     lo, hi, rows = cell.lo[0], cell.hi[0], cell.distinct[: cell.size[0]]
     if columns.varying:
@@ -209,7 +208,7 @@ def _refit(block, n, out):
         if not tunes:
             score_probabilities(cell.F, cell.present, lo, hi, cell.room, out[k])
     for g in range(len(tuning.grid) if tunes else 0):
-        if buffers.wanted[g]:
+        if buffers.tried[g]:
             for k in range(len(out)):
                 copy(buffers.scores[k, buffers.step[g]], held.refit[k])
             record(held, g, out)
@@ -243,7 +242,7 @@ def votes_block(
     studied: tuple[Columns, Table] | None,
     tuning: Tuning,
     tuned: Tuned,
-    limit: float = np.inf,
+    most_bytes: float = np.inf,
 ) -> None:
     """Fill the cells of a block.
 
@@ -258,14 +257,23 @@ def votes_block(
         None for a block that is not tuned, which has a grid of one value.
     tuned
         Filled.
-    limit
-        How many bytes a table and the lists that are carried beside it may take.
+    most_bytes
+        What a table and the lists that are carried beside it may take.
     """
-    test = _study(task, columns, table, tuning, limit)
+    test = _study(task, columns, table, tuning, most_bytes)
     study = test
     if studied is not None and not columns.varying:
-        study = _study(task, *studied, tuning, limit)
-    held, cell = hold_out_of(task, columns, tuning), cell_of(task, columns, 0)
+        study = _study(task, *studied, tuning, most_bytes)
+    cell = cell_of(task, columns, 0)
     cell.present[:] = True  # all classes have shares
-    buffers = _buffers_of(task, columns, tuning, cell.weight)
-    _run(Block(task, tuning, test, study, buffers, cell, held, tuned))
+    block = Block(
+        task=task,
+        tuning=tuning,
+        test=test,
+        study=study,
+        buffers=_buffers_of(task, columns, tuning, cell.weight),
+        cell=cell,
+        held=hold_out_of(task, columns, tuning),
+        tuned=tuned,
+    )
+    _run(block)
