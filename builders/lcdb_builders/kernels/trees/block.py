@@ -29,19 +29,19 @@ from lcdb_builders.kernels.core.sets import copy, left_out
 from lcdb_builders.kernels.scores.cells import begin_curve, take_rows
 from lcdb_builders.kernels.scores.counts import score_groups
 from lcdb_builders.kernels.scores.kept import keep_group
-from lcdb_builders.kernels.trees.boost import boost, ensemble
-from lcdb_builders.kernels.trees.cells import (
-    buffers_of,
-    learn,
-    score_held,
-    score_sets,
-)
+from lcdb_builders.kernels.trees.boost import boost
+from lcdb_builders.kernels.trees.cells import buffers_of, learn, score_held, score_sets
 from lcdb_builders.kernels.trees.codes import ROWS, release
 from lcdb_builders.kernels.trees.forest import Stream, add_trees, grow_tree
 from lcdb_builders.kernels.trees.grow import prepare, workspace
 from lcdb_builders.kernels.trees.histograms import histograms
 from lcdb_builders.kernels.trees.leaves import Rules, Tests
-from lcdb_builders.kernels.trees.votes import add_votes, find_thresholds, probabilities
+from lcdb_builders.kernels.trees.votes import (
+    add_votes,
+    ensemble,
+    find_thresholds,
+    probabilities,
+)
 
 __all__ = ["boosting_block", "forest_block", "tree_block"]
 
@@ -49,16 +49,16 @@ __all__ = ["boosting_block", "forest_block", "tree_block"]
 Block = namedtuple("Block", "task columns data grid buffers")
 #: Of DT: workspace `w`; the classes of columns, `labels`; class `shares` and `counts` of test rows
 #: by leaf.
-TreeRoom = namedtuple("TreeRoom", "w labels shares counts")
+TreeScratch = namedtuple("TreeScratch", "w labels shares counts")
 #: Of RFOR: workspace `w`, `rules` of all trees, and `votes` (columns, K).
-ForestRoom = namedtuple("ForestRoom", "w rules votes")
+ForestScratch = namedtuple("ForestScratch", "w rules votes")
 #: Of ADAB: histograms `w`, an ensemble and its random `words`; `votes` (K, columns), those of the
 #: columns that are scored, `packed`; `most` and `total` by column; `codes` of held-out rows, flat.
-BoostingRoom = namedtuple("BoostingRoom", "w ensemble words votes packed most total codes")
+BoostingScratch = namedtuple("BoostingScratch", "w ensemble words votes packed most total codes")
 
 
 @kernel(glue=True)
-def _fill(block, key0, key1, score, room):
+def _fill(block, key0, key1, score, scratch):
     """Go through the cells of a block: choose from the grid, fit what was chosen, record it.
 
     Parameters
@@ -68,10 +68,10 @@ def _fill(block, key0, key1, score, room):
     key0, key1
         Key of the learner's random streams.
     score
-        ``score(block, cell, refits, room, out)`` scores the chosen values on the test sets if it
-        `refits`, or every grid value on the held-out rows. It is not merged into this function:
+        ``score(block, stream, refits, scratch, out)`` scores the chosen values on the test sets if
+        it `refits`, or every grid value on the held-out rows. It is not merged into this function:
         references would be counted for every cell.
-    room
+    scratch
         What that works in.
     """
     task, data, grid, buffers = block.task, block.data, block.grid, block.buffers
@@ -86,16 +86,17 @@ def _fill(block, key0, key1, score, room):
             if block.columns.varying:
                 left_out(block.columns, weight, buffers.index, buffers.lo[0], buffers.hi[0])
                 buffers.count[0] = buffers.hi[0, task.classes - 1]
-            cell, out = Stream(key0, key1, n, repetition), grid.out.values[i, r]
+            stream = Stream(key0=key0, key1=key1, n=n, repetition=repetition)
+            out = grid.out.values[i, r]
             if grid.tunes:
                 flag = hold_out(task, grid.tuning, n, repetition, rows, len(rows), weight, held)
                 if flag != ONE_CLASS_FIT:
                     learn(buffers, data, held.fit[: held.sizes[FIT_ROWS]], weight)
-                    score(block, cell, False, room, out)
+                    score(block, stream, False, scratch, out)
                     release(buffers.sample)
                 choose(grid.tuning, flag, held, grid.out.choices[i, r], grid.out.flags[i, r])
             learn(buffers, data, rows, weight)
-            score(block, cell, True, room, out)
+            score(block, stream, True, scratch, out)
             release(buffers.sample)
 
 
@@ -133,7 +134,17 @@ def _count_leaves(w, leaves, labels, begin, end, shares, counts):
 
 @kernel(glue=True, borrow=True)
 def _keep_leaves(w, leaves, begin, end, shares, out):
-    """Keep what leaves say of the test rows with numbers begin..end-1."""
+    """Keep what leaves say of the test rows with numbers begin..end-1.
+
+    Parameters
+    ----------
+    w, leaves, begin, end
+        As for `_count_leaves`.
+    shares
+        (leaves, K) shares of training rows by class.
+    out
+        (WIDTH or more,) the numbers of the cell, and what is kept behind them.
+    """
     for leaf in range(leaves):
         for i in range(w.leaves.first[leaf], w.leaves.stop[leaf]):
             test = w.tests[i]
@@ -142,10 +153,10 @@ def _keep_leaves(w, leaves, begin, end, shares, out):
 
 
 @kernel(inline=True, borrow=True)
-def _score_trees(block, cell, refits, room, out):
+def _score_trees(block, stream, refits, scratch, out):
     """Score trees with leaves of all sizes; see `_fill`."""
     data, grid, held, buffers = block.data, block.grid, block.grid.held, block.buffers
-    columns, w = block.columns, room.w
+    columns, w = block.columns, scratch.w
     labels, every = block.task.y, len(block.task.y)
     tests = Tests(held.held[: held.sizes[HELD_COPIES]], data.rows, data.coded.values)
     if refits:
@@ -158,20 +169,20 @@ def _score_trees(block, cell, refits, room, out):
         if not refits and q > 0 and 2 * min(least, grid.values[q - 1]) > held.sizes[FIT_COPIES]:
             copy(held.scores[q - 1], held.scores[q])  # the root is a leaf
             continue
-        leaves = grow_tree(buffers.sample, cell, tests, Rules(least, len(data.rows)), w)
-        shares, counts = room.shares[:leaves], room.counts[:leaves]
+        leaves = grow_tree(buffers.sample, stream, tests, Rules(least, len(data.rows)), w)
+        shares, counts = scratch.shares[:leaves], scratch.counts[:leaves]
         if not refits:
-            _count_leaves(w, leaves, labels, 0, every, room.shares, room.counts)
+            _count_leaves(w, leaves, labels, 0, every, scratch.shares, scratch.counts)
             score_groups(shares, counts, held.scores[q])
             continue
         for k in range(len(buffers.lo)):
             # A constant set is a run of columns; any other is all of the columns scored.
             begin = 0 if columns.varying else columns.lo[k, 0]
-            end = len(room.labels) if columns.varying else columns.hi[k, block.task.classes - 1]
-            _count_leaves(w, leaves, room.labels, begin, end, room.shares, room.counts)
+            end = len(scratch.labels) if columns.varying else columns.hi[k, block.task.classes - 1]
+            _count_leaves(w, leaves, scratch.labels, begin, end, scratch.shares, scratch.counts)
             score_groups(shares, counts, held.refit[k])
             if held.refit.shape[1] > WIDTH:
-                _keep_leaves(w, leaves, begin, end, room.shares, held.refit[k])
+                _keep_leaves(w, leaves, begin, end, scratch.shares, held.refit[k])
         record(held, q, out)
 
 
@@ -190,15 +201,16 @@ def tree_block(task, columns, data, key0, key1, grid):
     grid
         Fewest rows in a leaf, `Grid`.
     """
-    block = Block(task, columns, data, grid, buffers_of(task, columns, data, grid))
-    width = block.buffers.P.shape[1]
-    room = TreeRoom(
+    buffers = buffers_of(task, columns, data, grid)
+    block = Block(task=task, columns=columns, data=data, grid=grid, buffers=buffers)
+    width = buffers.P.shape[1]
+    scratch = TreeScratch(
         w=workspace(len(task.pool), width, len(data.rows), task.classes),
         labels=task.y[columns.rows],
         shares=np.empty((width, task.classes)),
         counts=np.empty((width, task.classes), np.int64),
     )
-    _fill(block, key0, key1, _score_trees, room)
+    _fill(block, key0, key1, _score_trees, scratch)
 
 
 # -- RFOR ------------------------------------------------------------------------------------------
@@ -208,13 +220,13 @@ def tree_block(task, columns, data, key0, key1, grid):
 def _divide_votes(votes, index, trees, P):
     """Divide the votes of the listed rows or columns by the number of trees."""
     for k in range(len(P)):
-        own = P[k]
+        shares = P[k]
         for i in range(np.uint64(len(index))):
-            own[i] = votes[np.uint64(index[i]), k] / trees
+            shares[i] = votes[np.uint64(index[i]), k] / trees
 
 
 @kernel(inline=True, borrow=True)
-def _score_forests(block, cell, refits, room, out):
+def _score_forests(block, stream, refits, scratch, out):
     """Score forests of all sizes; see `_fill`."""
     data, grid, held, buffers = block.data, block.grid, block.grid.held, block.buffers
     rows = held.held[: held.sizes[HELD_COPIES]]
@@ -224,15 +236,17 @@ def _score_forests(block, cell, refits, room, out):
     else:
         distinct = held.order[: list_distinct(rows, held.order)]  # `hold_out` needs it no more
         tests = Tests(distinct, data.rows, data.coded.values)
-    prepare(buffers.sample, room.w)
+    prepare(buffers.sample, scratch.w)
     done = 0
     for q in grid.order:
         if refits and not is_chosen(held, q):
             continue
         trees = grid.values[q]
-        add_trees(buffers.sample, cell, done, trees, tests, room.rules, room.w, room.votes)
+        add_trees(
+            buffers.sample, stream, done, trees, tests, scratch.rules, scratch.w, scratch.votes
+        )
         done = trees
-        _divide_votes(room.votes, rows, trees, buffers.P)
+        _divide_votes(scratch.votes, rows, trees, buffers.P)
         if refits:
             score_sets(buffers, held.refit)
             record(held, q, out)
@@ -253,24 +267,25 @@ def forest_block(task, columns, data, key0, key1, grid, leaf, features):
     leaf, features
         Fewest rows in a leaf, and features that a node visits.
     """
-    block = Block(task, columns, data, grid, buffers_of(task, columns, data, grid))
+    buffers = buffers_of(task, columns, data, grid)
+    block = Block(task=task, columns=columns, data=data, grid=grid, buffers=buffers)
     tests = max(len(columns.rows), len(task.y))
-    room = ForestRoom(
+    scratch = ForestScratch(
         w=workspace(len(task.pool), tests, len(data.rows), task.classes),
         rules=Rules(leaf, features),
         votes=np.empty((tests, task.classes)),
     )
-    _fill(block, key0, key1, _score_forests, room)
+    _fill(block, key0, key1, _score_forests, scratch)
 
 
 # -- ADAB ------------------------------------------------------------------------------------------
 
 
 @kernel(borrow=True)
-def _draw_words(cell, words):
+def _draw_words(stream, words):
     """Fill in the first words of a cell's stream."""
     for t in range(0, len(words), 4):
-        drawn = philox(cell.key0, cell.key1, t // 4, cell.n, cell.repetition, 0)
+        drawn = philox(stream.key0, stream.key1, t // 4, stream.n, stream.repetition, 0)
         for j in range(min(4, len(words) - t)):
             words[t + j] = drawn[j]
 
@@ -297,42 +312,42 @@ def _gather(source, index, target):
 
 
 @kernel(glue=True, borrow=True)
-def _boost(block, cell, stumps, room):
+def _boost(block, stream, stumps, scratch):
     """Fit an ensemble to the sample; returns its number of stumps, 0 if shares say it all."""
     buffers = block.buffers
-    _draw_words(cell, room.words)
-    used = boost(buffers.sample, stumps, room.words, room.w, room.ensemble)
-    find_thresholds(room.ensemble, used, block.data.coded.values)
+    _draw_words(stream, scratch.words)
+    used = boost(buffers.sample, stumps, scratch.words, scratch.w, scratch.ensemble)
+    find_thresholds(scratch.ensemble, used, block.data.coded.values)
     if used == 0:
         _fill_prior(buffers.sample, buffers.P)
     return used
 
 
 @kernel(inline=True, borrow=True)
-def _score_ensembles(block, cell, refits, room, out):
+def _score_ensembles(block, stream, refits, scratch, out):
     """Score ensembles of all sizes; see `_fill`."""
     data, grid, held, buffers = block.data, block.grid, block.grid.held, block.buffers
-    count, codes, votes, stumps = buffers.count[0], data.columns, room.votes, 0
+    count, codes, votes, stumps = buffers.count[0], data.columns, scratch.votes, 0
     packs = refits and block.columns.varying
     if not refits:
         count = held.sizes[HELD_COPIES]
-        codes = room.codes[: len(codes) * count].reshape((len(codes), count))
+        codes = scratch.codes[: len(codes) * count].reshape((len(codes), count))
         _gather(data.rows, held.held[:count], codes)
     for q in range(len(grid.values)):
         if not refits or is_chosen(held, q):
             stumps = max(stumps, grid.values[q])
-    used = _boost(block, cell, stumps, room)
+    used = _boost(block, stream, stumps, scratch)
     done, sum_, last = 0, 0, -1
     for q in grid.order:
         if refits and not is_chosen(held, q):
             continue
         stop = min(grid.values[q], used)
         if stop > done:
-            sum_ += add_votes(room.ensemble, done, stop, codes, votes)
+            sum_ += add_votes(scratch.ensemble, done, stop, codes, votes)
             if packs:
-                _gather(votes, buffers.index[:count], room.packed)
-            said = room.packed if packs else votes
-            probabilities(said, count, sum_, buffers.present, room.most, room.total, buffers.P)
+                _gather(votes, buffers.index[:count], scratch.packed)
+            scored, most, total = scratch.packed if packs else votes, scratch.most, scratch.total
+            probabilities(scored, count, sum_, buffers.present, most, total, buffers.P)
         if refits:
             if stop > done or last < 0:
                 score_sets(buffers, held.refit)
@@ -356,10 +371,11 @@ def boosting_block(task, columns, data, key0, key1, grid):
         Largest numbers of stumps, `Grid`.
     """
     d, size = data.columns.shape
-    block = Block(task, columns, data, grid, buffers_of(task, columns, data, grid))
-    width = block.buffers.P.shape[1]
+    buffers = buffers_of(task, columns, data, grid)
+    block = Block(task=task, columns=columns, data=data, grid=grid, buffers=buffers)
+    width = buffers.P.shape[1]
     largest = grid.values[grid.order[len(grid.order) - 1]]
-    room = BoostingRoom(
+    scratch = BoostingScratch(
         w=histograms(d, task.classes, len(task.pool)),
         ensemble=ensemble(largest),
         words=np.empty(largest, np.uint64),
@@ -369,4 +385,4 @@ def boosting_block(task, columns, data, key0, key1, grid):
         total=np.empty(width),
         codes=np.empty(d * (width if grid.tunes else 0), np.uint16),
     )
-    _fill(block, key0, key1, _score_ensembles, room)
+    _fill(block, key0, key1, _score_ensembles, scratch)

@@ -11,7 +11,6 @@ Gains are computed as the reference does, operation by operation; bounds leave r
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 
 import numpy as np
 
@@ -20,29 +19,23 @@ from lcdb_builders.kernels.trees.codes import GROUPS, ROWS, sort
 from lcdb_builders.kernels.trees.gini import gains, largest_gain, mark_promising
 from lcdb_builders.kernels.trees.histograms import (
     FEWEST_BINS,
+    LEFT_SIDE,
     MOST_BINS,
+    RIGHT_SIDE,
     ROWS_PER_BIN,
     bins_at_most,
 )
 from lcdb_builders.kernels.trees.node_streams import restore_order, visit
 
-__all__ = ["boost", "ensemble"]
+__all__ = ["boost"]
 
 # As in the reference.
 START, TOTAL, SHIFT, VOTE = 48, 52, 4, 40
 RELATIVE, ABSOLUTE = 1e-9, 1e-15
 # Bounds are scaled by this before they exclude a split.
 MARGIN = 1.0 - 1e-6
-#: Stumps: `feature`, `low` and `high` codes around the threshold, classes on both sides, `vote` in
-#: units of 2**-40.
-Ensemble = namedtuple("Ensemble", "feature low high left right vote")
-
-
-@kernel
-def ensemble(stumps):
-    """Return room for so many stumps."""
-    rows = np.zeros((6, stumps), np.int64)
-    return Ensemble(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5])
+# Larger than every rank.
+NO_RANK = 65536
 
 
 @kernel(borrow=True)
@@ -56,26 +49,38 @@ def _make_bins(w, sample):
         levels = sample.levels[f]
         w.first[f] = free
         if levels > most:
-            sort(sample, f, w.order[f], w.missed, w.room)
+            sort(sample, f, w.order[f], w.missed, w.bin_of)
             w.bins[f] = _cut(w, ranks, w.order[f], free, m, most)
         else:
             w.bins[f] = levels
             for r in range(levels):
                 w.rank[free + r] = r
                 w.coarse[free + r] = False
-                w.room[r] = free + r
+                w.bin_of[r] = free + r
         w.of[free : free + w.bins[f]] = f
         w.begins[free : free + w.bins[f]] = False
         w.begins[free] = True
         for i in range(np.uint64(m)):
-            w.index[i, f] = w.room[ranks[i]]
+            w.index[i, f] = w.bin_of[ranks[i]]
         free += w.bins[f]
     return free
 
 
 @kernel(glue=True, borrow=True)
 def _cut(w, ranks, order, free, m, most):
-    """Cut a feature's order into bins of about equally many rows; ``w.room`` is bin by rank."""
+    """Cut a feature's order into bins of about equally many rows; returns their number.
+
+    Parameters
+    ----------
+    w
+        `Histograms`, of which what is known of these bins and `bin_of` are filled.
+    ranks, order
+        Of the feature: ranks of all rows, and these in ascending order of them.
+    free
+        Number of the first bin.
+    m, most
+        How many rows, and how many bins at most.
+    """
     bin_ = free - 1
     target, rank = -1, -1
     for i in range(m):
@@ -93,7 +98,7 @@ def _cut(w, ranks, order, free, m, most):
         else:
             w.coarse[bin_] = True
         w.rank[bin_] = r
-        w.room[r] = bin_
+        w.bin_of[r] = bin_
     w.place_stop[bin_] = m
     return bin_ + 1 - free
 
@@ -104,14 +109,14 @@ def _weigh_all(w, sample):
     d = np.uint64(len(w.first))
     weight = np.int64(0)
     for k in range(len(w.total)):
-        own = w.weight[k]
-        own[:] = 0
+        histogram = w.weight[k]
+        histogram[:] = 0
         w.total[k] = 0
         for i in range(np.uint64(sample.starts[k]), np.uint64(sample.starts[k + 1])):
             mass = w.mass[i] * np.int64(sample.packed[i] & np.uint32(0xFFFF))
             w.total[k] += mass
             for f in range(d):
-                own[w.index[i, f]] += mass
+                histogram[w.index[i, f]] += mass
         weight += w.total[k]
     return weight
 
@@ -120,13 +125,12 @@ def _weigh_all(w, sample):
 def _sum_bins(w):
     """Sum up class weights from the left within each feature."""
     for k in range(len(w.total)):
-        own = w.weight[k]
-        left = w.left[k]
+        histogram, left = w.weight[k], w.left[k]
         for f in range(len(w.first)):
             first = np.uint64(w.first[f])
             sum_ = np.int64(0)
             for b in range(first, first + np.uint64(w.bins[f])):
-                sum_ += own[b]
+                sum_ += histogram[b]
                 left[b + np.uint64(1)] = sum_
 
 
@@ -150,12 +154,11 @@ def _list_inside(w, sample, b, count):
     f = w.of[b]
     order, ranks = w.order[f], sample.ranks[f]
     first, stop = np.uint64(w.place[b]), np.uint64(w.place_stop[b])
-    filled = np.uint64(count)
-    before = ranks[order[first]]
+    filled, before = np.uint64(count), ranks[order[first]]
     for k in range(classes):
-        w.side[0, k] = 0 if w.begins[b] else w.left[k, b]
+        w.side[LEFT_SIDE, k] = 0 if w.begins[b] else w.left[k, b]
     if classes == 2:  # in registers, and without a branch that is guessed wrong every other time
-        zeros, ones = w.side[0, 0], w.side[0, 1]
+        zeros, ones = w.side[LEFT_SIDE, 0], w.side[LEFT_SIDE, 1]
         for place in range(first, stop):
             i = np.uint64(order[place])
             w.inner[0, filled], w.inner[1, filled] = zeros, ones
@@ -171,12 +174,13 @@ def _list_inside(w, sample, b, count):
         rank = ranks[i]
         if rank != before:
             for k in range(classes):
-                w.inner[k, filled] = w.side[0, k]
+                w.inner[k, filled] = w.side[LEFT_SIDE, k]
             w.inner_of[filled], w.inner_rank[filled] = f, before
             before = rank
             filled += np.uint64(1)
         pair = sample.packed[i]
-        w.side[0, pair >> np.uint32(16)] += w.mass[i] * np.int64(pair & np.uint32(0xFFFF))
+        mass = w.mass[i] * np.int64(pair & np.uint32(0xFFFF))
+        w.side[LEFT_SIDE, pair >> np.uint32(16)] += mass
     return np.int64(filled)
 
 
@@ -205,30 +209,42 @@ def _search(w, sample, bins, coarse, weight):
 
 @kernel(inline=True, borrow=True)
 def _choose(w, sample, bins, coarse, weight, word):
-    """Return feature and rank of the best split, class weights in ``w.side``; or feature -1."""
+    """Return feature and rank of the best split; feature -1 if there is none.
+
+    Parameters
+    ----------
+    w, sample
+        `Histograms`, whose `side` has the class weights left of it, and the training set.
+    bins, coarse
+        Number of bins, and whether some of them are coarse.
+    weight
+        Of all rows.
+    word
+        Random word of the stump.
+    """
     d = len(w.first)
     if bins == d and not coarse:
         return -1, np.int64(0)
     best, inside = _search(w, sample, bins, coarse, weight)
     equal = best * (1.0 - RELATIVE) - ABSOLUTE
-    w.lowest[:] = 65536
+    w.lowest[:] = NO_RANK
     ties = 0
     for b in range(bins):
         if w.gain[b] >= equal:
             f = w.of[b]
             if b < w.first[f] + w.bins[f] - 1 and w.rank[b] < w.lowest[f]:
-                ties += 1 if w.lowest[f] == 65536 else 0
+                ties += 1 if w.lowest[f] == NO_RANK else 0
                 w.lowest[f], w.where[f] = w.rank[b], b
     for i in range(inside):
         if w.inner_gain[i] >= equal:
             f = w.inner_of[i]
             if w.inner_rank[i] < w.lowest[f]:
-                ties += 1 if w.lowest[f] == 65536 else 0
+                ties += 1 if w.lowest[f] == NO_RANK else 0
                 w.lowest[f], w.where[f] = w.inner_rank[i], -1 - i
     chosen = _first_of(w, ties, word)
-    filled = w.where[chosen]
+    where = w.where[chosen]
     for k in range(len(w.total)):
-        w.side[0, k] = w.left[k, filled + 1] if filled >= 0 else w.inner[k, -1 - filled]
+        w.side[LEFT_SIDE, k] = w.left[k, where + 1] if where >= 0 else w.inner[k, -1 - where]
     return chosen, w.lowest[chosen]
 
 
@@ -238,16 +254,15 @@ def _first_of(w, ties, word):
     d = len(w.first)
     if ties == 1:
         for f in range(d):
-            if w.lowest[f] < 65536:
+            if w.lowest[f] < NO_RANK:
                 return f
-    left = word
-    visited = 0
-    chosen = 0
+    rest = word
+    visited, chosen = 0, 0
     while visited < d:
-        left = visit(visited, word, left, w.visits, w.swaps)
+        rest = visit(visited, word, rest, w.visits, w.swaps)
         chosen = w.visits[visited]
         visited += 1
-        if w.lowest[chosen] < 65536:
+        if w.lowest[chosen] < NO_RANK:
             break
     restore_order(visited, w.visits, w.swaps)
     return chosen
@@ -268,7 +283,17 @@ def _majority(weights):
 
 @kernel(inline=True, borrow=True)
 def _find_missed(w, sample, f, rank, left, right, classes):
-    """List the rows that a stump gets wrong; returns their number."""
+    """List the rows that a stump gets wrong; returns their number.
+
+    Parameters
+    ----------
+    w, sample
+        `Histograms`, whose `missed` is filled, and the training set.
+    f, rank
+        The feature, and its largest rank on the left.
+    left, right, classes
+        Labels on both sides, of how many.
+    """
     count = np.uint64(0)
     for k in range(classes):
         begin, end = np.uint64(sample.starts[k]), np.uint64(sample.starts[k + 1])
@@ -299,7 +324,7 @@ def _raise_missed(w, sample, count, factor):
     grown = np.int64(0)
     q = np.uint64(0)
     for k in range(len(w.total)):
-        own = w.weight[k]
+        histogram = w.weight[k]
         stop = np.uint64(sample.starts[k + 1])
         moved = np.int64(0)
         while q < count and np.uint64(w.missed[q]) < stop:
@@ -307,7 +332,7 @@ def _raise_missed(w, sample, count, factor):
             change = w.change[q]
             moved += change
             for f in range(d):
-                own[w.index[i, f]] += change
+                histogram[w.index[i, f]] += change
             q += np.uint64(1)
         w.total[k] += moved
         grown += moved
@@ -349,13 +374,13 @@ def boost(sample, stumps, words, w, fitted):
         one = 1.0 / weight
         for k in range(classes):
             w.share[k] = np.float64(w.total[k]) * one
-            w.side[0, k] = w.total[k]
+            w.side[LEFT_SIDE, k] = w.total[k]
         f, rank = _choose(w, sample, bins, coarse, weight, words[t])
         for k in range(classes):
-            w.side[1, k] = w.total[k] - w.side[0, k]
-        left = _majority(w.side[0])
-        right = left if f < 0 else _majority(w.side[1])
-        error = weight - w.side[0, left] - w.side[1, right]
+            w.side[RIGHT_SIDE, k] = w.total[k] - w.side[LEFT_SIDE, k]
+        left = _majority(w.side[LEFT_SIDE])
+        right = left if f < 0 else _majority(w.side[RIGHT_SIDE])
+        error = weight - w.side[LEFT_SIDE, left] - w.side[RIGHT_SIDE, right]
         limit = np.float64(weight) * (1.0 - 1.0 / present) * (1.0 - RELATIVE)
         if error > 0 and np.float64(error) >= limit:
             return t

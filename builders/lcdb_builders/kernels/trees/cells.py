@@ -17,24 +17,15 @@ from lcdb_builders.kernels.scores.cells import cell_of
 from lcdb_builders.kernels.scores.metrics import room, score_probabilities
 from lcdb_builders.kernels.trees.codes import Coded, sample_of, take
 
-__all__ = [
-    "Data",
-    "Grid",
-    "buffers_of",
-    "data_of",
-    "grid_of",
-    "learn",
-    "score_held",
-    "score_sets",
-]
+__all__ = ["Data", "Grid", "buffers_of", "data_of", "grid_of", "learn", "score_held", "score_sets"]
 
 #: A dataset and where it is scored: `coded`, its rows' codes `rows` (d, N), and those of the
 #: columns, `columns` (d, columns).
 Data = namedtuple("Data", "coded rows columns")
 
 #: What the cells of a block are fitted with: `values` (G,) int64 and their ascending `order`;
-#: whether cells choose among them (`tunes`), how (`tuning`) and on which rows (`held`); and what is
-#: filled, `out`.
+#: whether cells choose among them (`tunes`), how (`tuning`) and on which rows (`held`, the
+#: `HoldOut` of the cell in hand); and what is filled, `out`.
 Grid = namedtuple("Grid", "values order tunes tuning held out")
 
 #: Buffers of a block: rows `drawn`, a `Cell`; the `sample` and which classes are `present` in it;
@@ -52,8 +43,14 @@ def data_of(coded: Coded, columns: Columns) -> Data:
 def grid_of(task: Task, columns: Columns, tuning: Tuning, out: Tuned) -> Grid:
     """Return the grid of a block; of an untuned one it is its one value."""
     values = tuning.grid.astype(np.int64)
-    held, tunes = hold_out_of(task, columns, tuning, out), out.choices.size > 0
-    return Grid(values, np.argsort(values, kind="stable"), tunes, tuning, held, out)
+    return Grid(
+        values=values,
+        order=np.argsort(values, kind="stable"),
+        tunes=out.choices.size > 0,
+        tuning=tuning,
+        held=hold_out_of(task, columns, tuning, out),
+        out=out,
+    )
 
 
 @kernel(glue=True)

@@ -15,17 +15,7 @@ import numpy as np
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.simd import bit_count, lowest_bit
 
-__all__ = [
-    "GROUPS",
-    "LARGEST",
-    "ROWS",
-    "Coded",
-    "code",
-    "release",
-    "sample_of",
-    "sort",
-    "take",
-]
+__all__ = ["GROUPS", "LARGEST", "ROWS", "Coded", "code", "release", "sample_of", "sort", "take"]
 
 # Codes and numbers are kept in 16 bits; squares of counts in 31.
 LARGEST = 40_000
@@ -69,23 +59,24 @@ def code(X: np.ndarray, y: np.ndarray) -> Coded:
     for f, (own, _) in enumerate(distinct):
         values[f, : len(own)] = own
     codes = np.array([ranks for _, ranks in distinct], np.uint16)
-    return Coded(group, labels[fresh].astype(np.int64), codes, levels, values)
+    classes = labels[fresh].astype(np.int64)
+    return Coded(group=group, classes=classes, codes=codes, levels=levels, values=values)
 
 
 @kernel
 def sample_of(coded, classes, rows):
     """Return room for training sets of at most so many rows."""
     d, groups = coded.codes.shape
-    room = min(rows, groups) + 1
+    most = min(rows, groups) + 1
     return Sample(
         size=np.zeros(2, np.int64),
         counts=np.zeros(groups, np.int64),
-        groups=np.zeros(room, np.int64),
+        groups=np.zeros(most, np.int64),
         starts=np.zeros(classes + 1, np.int64),
-        packed=np.zeros(room, np.uint32),
-        ranks=np.zeros((d, room), np.uint16),
+        packed=np.zeros(most, np.uint32),
+        ranks=np.zeros((d, most), np.uint16),
         levels=np.zeros(d, np.int64),
-        code_of=np.zeros((d, room), np.uint16),
+        code_of=np.zeros((d, most), np.uint16),
         positions=np.zeros(rows, np.uint16),
         seen=np.zeros(groups // 64 + 1, np.uint64),
         before=np.zeros(groups // 64 + 1, np.uint16),
@@ -176,7 +167,7 @@ def _rank(s, codes, f, m):
 
 
 @kernel(borrow=True)
-def sort(s, f, order, place, room):
+def sort(s, f, order, place, scratch):
     """Sort the numbers of a sample by one feature.
 
     Parameters
@@ -187,19 +178,19 @@ def sort(s, f, order, place, room):
         Numbers in ascending order of their rank.
     place
         Place of each number in `order`.
-    room
-        Workspace, longer by 1 than there are ranks.
+    scratch
+        Longer by 1 than there are ranks: where the next number of each rank goes.
     """
     ranks = s.ranks[f]
     m = s.size[GROUPS]
     for r in range(s.levels[f] + 1):
-        room[r] = 0
+        scratch[r] = 0
     for i in range(np.uint64(m)):
-        room[np.uint64(ranks[i]) + np.uint64(1)] += 1
+        scratch[np.uint64(ranks[i]) + np.uint64(1)] += 1
     for r in range(s.levels[f]):
-        room[r + 1] += room[r]
+        scratch[r + 1] += scratch[r]
     for i in range(np.uint64(m)):
-        spot = np.uint64(room[ranks[i]])
-        room[ranks[i]] += 1
+        spot = np.uint64(scratch[ranks[i]])
+        scratch[ranks[i]] += 1
         order[spot] = i
         place[i] = spot

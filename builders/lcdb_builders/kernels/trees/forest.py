@@ -14,6 +14,7 @@ from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.rng import philox
 from lcdb_builders.kernels.trees.codes import GROUPS, ROWS
 from lcdb_builders.kernels.trees.grow import grow
+from lcdb_builders.kernels.trees.leaves import ROOT
 from lcdb_builders.kernels.trees.node_streams import draw
 
 __all__ = ["Stream", "add_trees", "grow_tree"]
@@ -23,10 +24,10 @@ Stream = namedtuple("Stream", "key0 key1 n repetition")
 
 
 @kernel(glue=True, borrow=True)
-def _plant(sample, counts, tests, w):
+def _list_root(sample, counts, tests, w):
     """List the numbers that count at least once, by class, with their counts, and the test rows."""
     classes = len(w.weights)
-    segments = w.waiting.rows[0]
+    segments = w.waiting.rows[ROOT]
     x = np.uint64(0)
     for k in range(classes):
         segments[k] = x
@@ -40,37 +41,39 @@ def _plant(sample, counts, tests, w):
 
 
 @kernel(borrow=True)
-def grow_tree(sample, cell, tests, rules, w):
+def grow_tree(sample, stream, tests, rules, w):
     """Grow a tree on all rows of a sample; returns the number of leaves, ``w.leaves``.
 
     Parameters
     ----------
-    sample, cell
+    sample, stream
         The training set, for which `w` is prepared, and its random stream.
     tests, rules
         `Tests` and `Rules`.
     w
         Workspace; the leaves are runs of its `tests`.
     """
-    word = philox(cell.key0, cell.key1, 0, cell.n, cell.repetition, 0)[0]
-    _plant(sample, sample.packed, tests, w)
+    word = philox(stream.key0, stream.key1, 0, stream.n, stream.repetition, 0)[0]
+    _list_root(sample, sample.packed, tests, w)
     return grow(sample, tests, rules, word, w)
 
 
 @kernel(inline=True, borrow=True)
-def _draw_bag(sample, cell, lane, bag):
+def _draw_bag(sample, stream, lane, bag):
     """Draw rows with replacement, two a word; returns the root's word, the first of the lane."""
     bag[: sample.size[GROUPS]] = 0
     size = sample.size[ROWS]
-    words = philox(cell.key0, cell.key1, 0, cell.n, cell.repetition, lane)
+    words = philox(stream.key0, stream.key1, 0, stream.n, stream.repetition, lane)
     root = words[0]
     for q in range((size + 1) // 2):
         if (q + 1) % 4 == 0:
-            words = philox(cell.key0, cell.key1, (q + 1) // 4, cell.n, cell.repetition, lane)
-        position, left = draw(words[(q + 1) % 4], size)
+            words = philox(
+                stream.key0, stream.key1, (q + 1) // 4, stream.n, stream.repetition, lane
+            )
+        position, rest = draw(words[(q + 1) % 4], size)
         bag[sample.positions[position]] += np.uint32(1)
         if 2 * q + 1 < size:
-            position, left = draw(left, size)
+            position, rest = draw(rest, size)
             bag[sample.positions[position]] += np.uint32(1)
     return root
 
@@ -92,12 +95,12 @@ def _vote(leaves, count, tests, votes):
 
 
 @kernel(borrow=True)
-def add_trees(sample, cell, first, stop, tests, rules, w, votes):
+def add_trees(sample, stream, first, stop, tests, rules, w, votes):
     """Add the leaf shares of the trees first..stop-1 to the votes of each test row.
 
     Parameters
     ----------
-    sample, cell
+    sample, stream
         As for `grow_tree`.
     first, stop
         Which trees; with 0 the votes begin.
@@ -111,7 +114,7 @@ def add_trees(sample, cell, first, stop, tests, rules, w, votes):
             for k in range(votes.shape[1]):
                 votes[column, k] = 0.0
     for lane in range(first, stop):
-        root = _draw_bag(sample, cell, lane, w.bag)
-        _plant(sample, w.bag, tests, w)
+        root = _draw_bag(sample, stream, lane, w.bag)
+        _list_root(sample, w.bag, tests, w)
         leaves = grow(sample, tests, rules, root, w)
         _vote(w.leaves, leaves, w.tests, votes)

@@ -14,7 +14,16 @@ import numpy as np
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.simd import LANES
 from lcdb_builders.kernels.trees.codes import GROUPS, sort
-from lcdb_builders.kernels.trees.leaves import Waiting, add_leaf, leaves_of, part_tests, wait
+from lcdb_builders.kernels.trees.leaves import (
+    FIRST,
+    ROOT,
+    STOP,
+    Waiting,
+    add_leaf,
+    leaves_of,
+    part_tests,
+    wait,
+)
 from lcdb_builders.kernels.trees.node_streams import LEFT, RIGHT, descend
 from lcdb_builders.kernels.trees.small_nodes import HEAVIEST, grow_small, small_nodes
 from lcdb_builders.kernels.trees.split import (
@@ -36,12 +45,12 @@ MOST_LIMITS = 128
 #: numbers in the order of features with many values; `waiting` nodes, whose rows are where each
 #: class begins among `rows`; the same of the node in hand, `segments`, and its class `weights`;
 #: `rows`, entries ``number | weight << 16``, and `tests`, which growing brings into the order of
-#: the leaves; room for those of both that go right; `order` and `swaps` of features; the `leaves`;
-#: `bag`, how often a forest's tree counts each number.
+#: the leaves; `right_rows` and `right_tests`, for those that go right; `scratch` to sort; `order`
+#: and `swaps` of features; the `leaves`; `bag`, how often a forest's tree counts each number.
 Workspace = namedtuple(
     "Workspace",
     "candidates small limits places waiting segments weights rows right_rows tests right_tests"
-    " room order swaps leaves bag",
+    " scratch order swaps leaves bag",
 )
 
 
@@ -66,7 +75,7 @@ def workspace(rows, tests, features, classes):
         right_rows=np.zeros(rows + 1, np.uint32),
         tests=np.empty(tests, np.uint16),
         right_tests=np.zeros(max(rows, tests) + 1, np.uint16),
-        room=np.zeros(rows + 2, np.int64),
+        scratch=np.zeros(rows + 2, np.int64),
         order=np.arange(features),
         swaps=np.zeros(features, np.int64),
         leaves=leaves_of(tests, classes),
@@ -80,7 +89,7 @@ def prepare(sample, w):
     if sample.size[GROUPS] > MOST_LIMITS:
         for f in range(len(w.order)):
             if sample.levels[f] > MOST_LIMITS:
-                sort(sample, f, w.right_tests, w.places[f], w.room)
+                sort(sample, f, w.right_tests, w.places[f], w.scratch)
 
 
 @kernel(glue=True, borrow=True)
@@ -102,20 +111,20 @@ def _split(f, sample, node, floor, w):
 
 
 @kernel(borrow=True)
-def _part_class(rows, first, stop, x, z, ranks, limit, high, room):
-    """Move one class's rows that go left to ``rows[x:]``, the others to ``room[z:]``.
+def _part_class(rows, first, stop, x, z, ranks, limit, high, right_rows):
+    """Move one class's rows that go left to ``rows[x:]``, the others to ``right_rows[z:]``.
 
     Parameters
     ----------
     rows, first, stop
         Entries of the class: a row, and its weight in the upper half.
     x, z
-        Where the next row goes on the left, and in `room`.
+        Where the next row goes on the left, and in `right_rows`.
     ranks, limit
         Of the feature, and the largest that goes left.
     high
         The least rank that has gone right.
-    room
+    right_rows
         Written to.
 
     Returns
@@ -133,7 +142,7 @@ def _part_class(rows, first, stop, x, z, ranks, limit, high, room):
         rank = np.uint64(ranks[entry & np.uint32(0xFFFF)])
         right = (limit - rank) >> np.uint64(63)
         rows[x] = entry
-        room[z] = entry
+        right_rows[z] = entry
         x += np.uint64(1) - right
         z += right
         weight += np.uint64(entry >> np.uint32(16)) & (right - np.uint64(1))
@@ -186,8 +195,15 @@ def _take_node(w, place, least):
         heaviest = max(heaviest, weight)
     for k in range(classes + 1):
         w.segments[k] = w.waiting.rows[place, k]
-    first, stop = w.segments[0], w.segments[classes]
-    node = Node(w.rows, first, stop, w.segments, w.weights, total, least)
+    node = Node(
+        rows=w.rows,
+        first=w.segments[0],
+        stop=w.segments[classes],
+        segments=w.segments,
+        weights=w.weights,
+        total=total,
+        least=least,
+    )
     return node, heaviest < total and total >= 2 * least
 
 
@@ -197,9 +213,9 @@ def _weigh_root(w):
     segments = w.waiting.rows
     for k in range(len(w.weights)):
         weight = 0
-        for i in range(segments[0, k], segments[0, k + 1]):
+        for i in range(segments[ROOT, k], segments[ROOT, k + 1]):
             weight += np.int64(w.rows[i] >> np.uint32(16))
-        w.waiting.weights[0, k] = weight
+        w.waiting.weights[ROOT, k] = weight
 
 
 @kernel(borrow=True)
@@ -213,17 +229,16 @@ def grow(sample, tests, rules, word, w):
     word
         The root's random word.
     w
-        Workspace, `prepare`d for the sample; `w.rows`, ``w.waiting.rows[0]`` and `w.tests` have the
-        root's rows, where each class begins among them, and the test rows.
+        Workspace, `prepare`d for the sample; `w.rows`, ``w.waiting.rows[ROOT]`` and `w.tests` have
+        the root's rows, where each class begins among them, and the test rows.
     """
     waiting = w.waiting
     leaves = 0
     _weigh_root(w)
-    count = wait(waiting, 0, 0, len(tests.columns), word)
+    count = wait(waiting, ROOT, 0, len(tests.columns), word)
     while count > 0:
-        place = count - 1
-        count = place
-        begin, end = waiting.runs[place, 0], waiting.runs[place, 1]
+        place = count = count - 1
+        begin, end = waiting.runs[place, FIRST], waiting.runs[place, STOP]
         word = waiting.words[place]
         node, splits = _take_node(w, place, rules.least)
         if node.stop - node.first <= LANES and node.total <= HEAVIEST:

@@ -10,8 +10,10 @@ from lcdb_builders.kernels.core.jit import kernel
 
 __all__ = [
     "FEWEST_BINS",
+    "LEFT_SIDE",
     "MOST_BINS",
     "MOST_FEATURES",
+    "RIGHT_SIDE",
     "ROWS_PER_BIN",
     "Histograms",
     "bins_at_most",
@@ -22,6 +24,8 @@ __all__ = [
 FEWEST_BINS, MOST_BINS, ROWS_PER_BIN = 32, 128, 8
 # Of more features not all have two bins: the number of a bin is kept in 16 bits.
 MOST_FEATURES = 1 << 15
+# Rows of `Histograms.side`.
+LEFT_SIDE, RIGHT_SIDE = range(2)
 
 #: Workspace.
 #: Bins, those of all features side by side: `weight` (K, bins) of each class; which feature is it
@@ -30,17 +34,17 @@ MOST_FEATURES = 1 << 15
 #: to the end of the bin before; `gain` of splitting after it; `promising`, whether a split inside
 #: may be the best, and `eight_promising` at once.
 #: Features: `first` bin and number of `bins`; `order` (d, rows); `lowest` rank that is as good as
-#: the best, and `where` it is.
+#: the best, and `where` it is: a bin, or ``-1 - i`` for the i-th split inside of one.
 #: Splits inside of coarse bins: `inner` (K, splits), `inner_gain`, `inner_of`, `inner_rank`.
 #: Rows: `index` (rows, d) of each row's bins; `mass` of one copy; `missed` numbers and `change`.
 #: Classes: `total` weight, its `share`; `side` (2, K), weights left and right of the split.
-#: `visits` and `swaps` of features, see `node_streams.visit`; `sums` and `room`, workspace (`room`:
-#: bin by rank).
+#: `visits` and `swaps` of features, see `node_streams.visit`; `sums`, workspace; `bin_of` each rank
+#: of a feature, before that scratch to sort it.
 Histograms = namedtuple(
     "Histograms",
     "weight of rank place place_stop begins coarse left gain promising eight_promising first bins"
     " order lowest where inner inner_gain inner_of inner_rank index mass missed"
-    " change total share side visits swaps sums room",
+    " change total share side visits swaps sums bin_of",
 )
 
 
@@ -87,5 +91,5 @@ def histograms(features, classes, rows):
         visits=np.arange(features),
         swaps=np.zeros(features, np.int64),
         sums=np.zeros(max(inner, bins + 1), np.int64),
-        room=np.zeros(rows + 2, np.int64),
+        bin_of=np.zeros(rows + 2, np.int64),
     )

@@ -8,7 +8,23 @@ import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
 
-__all__ = ["Rules", "Tests", "Waiting", "add_leaf", "leaves_of", "midpoint", "part_tests", "wait"]
+__all__ = [
+    "FIRST",
+    "ROOT",
+    "STOP",
+    "Rules",
+    "Tests",
+    "Waiting",
+    "add_leaf",
+    "leaves_of",
+    "midpoint",
+    "part_tests",
+    "wait",
+]
+
+# Entries of ``Waiting.runs``, and the place of the node that waits first.
+FIRST, STOP = range(2)
+ROOT = 0
 
 #: What a tree is grown for: the `columns` of test rows, `codes` (d, all columns), and `values`
 #: (d, levels) of codes.
@@ -17,8 +33,8 @@ Tests = namedtuple("Tests", "columns codes values")
 Rules = namedtuple("Rules", "least visits")
 #: Leaves reached: runs of test rows from `first` to `stop`, and the class `weights` of each leaf.
 Leaves = namedtuple("Leaves", "first stop weights")
-#: Nodes that wait to be split: `runs` of their test rows, random `words`, class `weights`, and
-#: `rows`: which training rows they have.
+#: Nodes that wait to be split, each at a place: `runs` (places, 2) of their test rows, from `FIRST`
+#: to `STOP`; random `words`, class `weights`, and `rows`: which training rows they have.
 Waiting = namedtuple("Waiting", "runs words weights rows")
 
 
@@ -35,7 +51,7 @@ def leaves_of(tests, classes):
 @kernel(inline=True, borrow=True)
 def wait(waiting, place, first, stop, word):
     """Let a node wait that test rows from `first` to `stop` reach; returns how many wait."""
-    waiting.runs[place, 0], waiting.runs[place, 1] = first, stop
+    waiting.runs[place, FIRST], waiting.runs[place, STOP] = first, stop
     waiting.words[place] = word
     return place + 1
 

@@ -51,29 +51,29 @@ else:
 
 
 @kernel(inline=True, borrow=True)
-def visit(i, word, left, order, swaps):
+def visit(i, word, rest, order, swaps):
     """Bring the feature that a node visits as its i-th to ``order[i]``.
 
     Parameters
     ----------
     i
         Features visited so far.
-    word, left
-        The node's word, and what is left of it: the word itself at first.
+    word, rest
+        The node's word, and what visits have left of it: the word itself at first.
     order, swaps
         Features, 0..d-1 at first; and what `restore_order` needs.
 
     Returns
     -------
-    word
+    rest
         What is left for the next visit.
     """
     if i > 0 and i % DRAWS_PER_WORD == 0:
-        left = descend(word, OWN + i // DRAWS_PER_WORD - 1)
-    step, left = draw(left, len(order) - i)
+        rest = descend(word, OWN + i // DRAWS_PER_WORD - 1)
+    step, rest = draw(rest, len(order) - i)
     swaps[i] = i + step
     order[i], order[i + step] = order[i + step], order[i]
-    return left
+    return rest
 
 
 @kernel(inline=True, borrow=True)

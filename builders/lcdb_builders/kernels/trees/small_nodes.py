@@ -24,7 +24,7 @@ from lcdb_builders.kernels.core.simd import (
     truth_of,
     zeros,
 )
-from lcdb_builders.kernels.trees.leaves import Waiting, add_leaf, part_tests, wait
+from lcdb_builders.kernels.trees.leaves import FIRST, STOP, Waiting, add_leaf, part_tests, wait
 from lcdb_builders.kernels.trees.node_streams import LEFT, RIGHT, descend
 from lcdb_builders.kernels.trees.split import (
     CONSTANT,
@@ -116,7 +116,7 @@ def _split(f, sample, node, floor, w):
             left_squares = left_squares + even * even + odd * odd
             right_squares = right_squares + more_even * more_even + more_odd * more_odd
     # Lanes of other nodes repeat the counts of a lower code of this node: they never win.
-    lot = Lot(left, left_squares, right_squares, limits)
+    lot = Lot(left=left, left_squares=left_squares, right_squares=right_squares, limits=limits)
     return best_of(lot, node, floor, nothing(CONSTANT), w.candidates)
 
 
@@ -175,15 +175,16 @@ def grow_small(sample, ancestor, tests, begin, end, rules, word, w, leaves):
         weights[0, k] = ancestor.weights[k]
     count = wait(waiting, 0, begin, end, word)
     while count > 0:
-        count -= 1
-        place = count
+        place = count = count - 1
         bits, word = waiting.rows[place], waiting.words[place]
-        begin, end = waiting.runs[place, 0], waiting.runs[place, 1]
+        begin, end = waiting.runs[place, FIRST], waiting.runs[place, STOP]
         weight, heaviest = 0, 0
         for k in range(classes):
             weight += weights[place, k]
             heaviest = max(heaviest, weights[place, k])
-        node = SmallNode(bits, ancestor, weights[place], weight, rules.least)
+        node = SmallNode(
+            bits=bits, ancestor=ancestor, weights=weights[place], total=weight, least=rules.least
+        )
         f, best = -1, nothing(NONE)
         if heaviest < weight and weight >= 2 * rules.least:
             f, best = choose_feature(_split, sample, node, rules.visits, word, w)

@@ -76,16 +76,16 @@ SINGLE = 42
 @kernel
 def candidates(rows, classes):
     """Return the workspace for nodes of so many rows and classes."""
-    room = (rows // LANES + 6) * LANES
+    length = (rows // LANES + 6) * LANES
     return Candidates(
-        codes=np.zeros(room, np.uint16),
-        weights=np.zeros(room, np.uint16),
-        left=np.zeros(room, np.int32),
-        left_squares=np.zeros(room, np.int32),
-        right_squares=np.zeros(room, np.int32),
-        limits=np.zeros(room, np.uint16),
-        set_bits=np.zeros(room // 64 + 2, np.uint64),
-        entries=np.zeros(room, np.uint32),
+        codes=np.zeros(length, np.uint16),
+        weights=np.zeros(length, np.uint16),
+        left=np.zeros(length, np.int32),
+        left_squares=np.zeros(length, np.int32),
+        right_squares=np.zeros(length, np.int32),
+        limits=np.zeros(length, np.uint16),
+        set_bits=np.zeros(length // 64 + 2, np.uint64),
+        entries=np.zeros(length, np.uint32),
         counts=np.zeros(classes, np.int64),
     )
 
@@ -103,7 +103,7 @@ def exceeds(a, b, c, d):
 @kernel(inline=True, borrow=True)
 def nothing(code):
     """Return the split that every other exceeds."""
-    return Split(np.int64(0), np.int64(1), np.float32(0.0), code)
+    return Split(numerator=np.int64(0), denominator=np.int64(1), gain=np.float32(0.0), code=code)
 
 
 @kernel(glue=True, borrow=True)
@@ -123,7 +123,7 @@ def _exactly(lot, total, near, best, w):
         if exceeds(n, d, best.numerator, best.denominator) or (
             code < best.code and not exceeds(best.numerator, best.denominator, n, d)
         ):
-            best = Split(n, d, np.float32(n / d), code)
+            best = Split(numerator=n, denominator=d, gain=np.float32(n / d), code=code)
     return best
 
 
@@ -161,7 +161,7 @@ def best_of(lot, node, floor, best, w):
         lowest = largest(choose(bits == spread(highest, bits), behind, spread(-1, codes)))
         code = np.int64(65535) - lowest
         if top > best.gain or code < best.code:
-            best = Split(np.int64(0), np.int64(1), top, code)
+            best = Split(numerator=np.int64(0), denominator=np.int64(1), gain=top, code=code)
     return best
 
 
@@ -201,9 +201,9 @@ def choose_feature(split, sample, node, visits, word, w):
     """
     best_feature, best = -1, nothing(NONE)
     visited, varying = 0, False
-    left = word
+    rest = word
     while visited < len(w.order) and (visited < visits or not varying):
-        left = visit(visited, word, left, w.order, w.swaps)
+        rest = visit(visited, word, rest, w.order, w.swaps)
         f = w.order[visited]
         visited += 1
         candidate = split(f, sample, node, best.gain, w)
@@ -246,7 +246,8 @@ def split_at(limits, blocks, node, floor, w):
                 left = left + added
                 left_squares = left_squares + added * added
                 right_squares = right_squares + others * others
-        best = best_of(Lot(left, left_squares, right_squares, lane), node, floor, best, w)
+        lot = Lot(left=left, left_squares=left_squares, right_squares=right_squares, limits=lane)
+        best = best_of(lot, node, floor, best, w)
     return best
 
 
@@ -279,9 +280,9 @@ def split_in_order(f, sample, node, places, floor, w):
     best = nothing(CONSTANT)
     for b in range(blocks):
         i = b * LANES
-        lot = Lot(
-            load(w.left, i), load(w.left_squares, i), load(w.right_squares, i), load(w.limits, i)
-        )
+        left, limits = load(w.left, i), load(w.limits, i)
+        left_squares, right_squares = load(w.left_squares, i), load(w.right_squares, i)
+        lot = Lot(left=left, left_squares=left_squares, right_squares=right_squares, limits=limits)
         best = best_of(lot, node, floor, best, w)
     return best
 

@@ -1,23 +1,37 @@
-"""What an ensemble of stumps says about test rows: votes in integers, then probabilities."""
+"""An ensemble of stumps, and its votes for test rows: integers, then probabilities."""
 
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.trees.leaves import midpoint
 
-__all__ = [
-    "add_votes",
-    "find_thresholds",
-    "probabilities",
-]
+__all__ = ["Ensemble", "add_votes", "ensemble", "find_thresholds", "probabilities"]
 
 # Columns whose votes are kept at hand.
 CHUNK = 512
 TAYLOR = tuple(1.0 / math.factorial(k) for k in range(14, -1, -1))
+
+#: Stumps: `feature`, `low` and `high` codes around the threshold, classes on both sides, `vote` in
+#: units of 2**-40.
+Ensemble = namedtuple("Ensemble", "feature low high left right vote")
+
+
+@kernel
+def ensemble(stumps):
+    """Return room for so many stumps."""
+    return Ensemble(
+        feature=np.zeros(stumps, np.int64),
+        low=np.zeros(stumps, np.int64),
+        high=np.zeros(stumps, np.int64),
+        left=np.zeros(stumps, np.int64),
+        right=np.zeros(stumps, np.int64),
+        vote=np.zeros(stumps, np.int64),
+    )
 
 
 @kernel(borrow=True)
@@ -80,12 +94,12 @@ def add_votes(fitted, first, stop, codes, votes):
                 for i in range(size):
                     left[i] += vote
                 continue
-            own = codes[fitted.feature[t], begin : begin + size]
+            feature = codes[fitted.feature[t], begin : begin + size]
             limit = np.uint16(fitted.low[t])
             for i in range(size):
-                left[i] += vote if own[i] <= limit else np.int64(0)
+                left[i] += vote if feature[i] <= limit else np.int64(0)
             for i in range(size):
-                right[i] += np.int64(0) if own[i] <= limit else vote
+                right[i] += np.int64(0) if feature[i] <= limit else vote
     return sum_
 
 
