@@ -59,16 +59,18 @@ _check_cell()
 def task_of(snapshot: Snapshot, block: Block, X: np.ndarray | None = None) -> Task:
     """Return the training sets of a block, as kernels draw them; `X` stands in for its features."""
     draws: Draws = block.unit.draws(snapshot.rows)
+    key0, key1 = draws.key
     return Task(
-        SAMPLINGS.index(block.unit.sampling),
-        *draws.key,
-        block.first,
-        block.stop,
-        np.array(block.sizes, np.int64),
-        np.array(draws.pool),
-        np.array(snapshot.X if X is None else X, order="C"),
-        np.array(snapshot.y),
-        snapshot.classes,
+        sampling=SAMPLINGS.index(block.unit.sampling),
+        key0=key0,
+        key1=key1,
+        first=block.first,
+        stop=block.stop,
+        sizes=np.array(block.sizes, np.int64),
+        pool=np.array(draws.pool),
+        X=np.array(snapshot.X if X is None else X, order="C"),
+        y=np.array(snapshot.y),
+        classes=snapshot.classes,
     )
 
 
@@ -127,13 +129,14 @@ def tuning_of(block: Block) -> Tuning:
     unit, rule = block.unit, TuningRule.of(block.unit)
     default = unit.parameters.get(rule.parameter, rule.grid[0])
     place = rule.place_of(default) if rule.tie == "nearest_default" else 0
-    return Tuning(*validation_key(unit), np.array(rule.grid, np.float64), place)
+    key0, key1 = validation_key(unit)
+    return Tuning(key0=key0, key1=key1, grid=np.array(rule.grid, np.float64), place=place)
 
 
 def empty_tuned(block: Block, splits: Sequence[str]) -> Tuned:
     """Return what a tuned kernel fills."""
     choices = np.full((*block.shape, len(METRICS)), -1, np.int8)
-    return Tuned(empty_values(block, splits), choices, choices.copy())
+    return Tuned(values=empty_values(block, splits), choices=choices, flags=choices.copy())
 
 
 def tuned_by_split(tuned: Tuned, splits: Sequence[str]) -> dict[str, Scores]:
@@ -143,9 +146,9 @@ def tuned_by_split(tuned: Tuned, splits: Sequence[str]) -> dict[str, Scores]:
     --------
     >>> choices = np.zeros((2, 3, len(METRICS)), np.int8)
     >>> choices[..., 1] = 7
-    >>> tuned = Tuned(np.zeros((2, 3, 1, WIDTH)), choices, choices)
-    >>> found = tuned_by_split(tuned, ["fixed"])["fixed"]
-    >>> found["choice_auc"].max(), found["choice_flag_accuracy"].max()
+    >>> tuned = Tuned(values=np.zeros((2, 3, 1, WIDTH)), choices=choices, flags=choices)
+    >>> scores = tuned_by_split(tuned, ["fixed"])["fixed"]
+    >>> scores["choice_auc"].max(), scores["choice_flag_accuracy"].max()
     (np.int8(7), np.int8(0))
     """
     by_split = scores_by_split(tuned.values, splits)

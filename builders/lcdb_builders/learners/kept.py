@@ -20,18 +20,14 @@ from lcdb_builders.kernels.core.holdout import Tuned
 from lcdb_builders.kernels.core.sets import Columns, constant_columns
 from lcdb_builders.kernels.scores.kept import kept_width
 from lcdb_builders.learners.base import Learner
-from lcdb_builders.learners.batch import (
-    BlockCall,
-    KernelLearner,
-    check_values,
-    columns_of,
-    task_of,
-)
+from lcdb_builders.learners.batch import BlockCall, KernelLearner, check_values, columns_of, task_of
 
 __all__ = ["Kept", "bytes_of_cell", "keep"]
 
 # As many columns as every kernel takes: those of trees count them in 16 bits.
 MOST_COLUMNS = 2**16 - 1
+# What is kept by class, in this order.
+PROBABILITY, RANK = range(2)
 
 
 class Kept(NamedTuple):
@@ -112,22 +108,23 @@ def _empty(block: Block, columns: Columns, metric: int, *, keeps: bool) -> Tuned
     sets, classes = columns.lo.shape
     most = int((columns.hi - columns.lo).sum(axis=1).max())
     width = kept_width(classes, most) if keeps else WIDTH
+    values = np.full((*block.shape, sets, width), np.nan)
     choices = np.full((*block.shape, len(METRICS)), -1, np.int8)
-    return Tuned(np.full((*block.shape, sets, width), np.nan), choices, choices.copy(), metric)
+    return Tuned(values=values, choices=choices, flags=choices.copy(), kept=metric)
 
 
 def _taken_apart(numbers: Tuned, filled: Tuned, columns: Columns) -> Kept:
     """Return numbers of the first test set, and what is said of the rows of the last."""
     rows = columns.rows[columns.lo[-1, 0] : columns.hi[-1, -1]]
     classes, count = columns.lo.shape[1], len(rows)
-    said = filled.values[:, :, -1, WIDTH:]
-    parts = said[..., count : count * (1 + 2 * classes)]
-    parts = parts.reshape(*said.shape[:2], 2, classes, count)
+    answers = filled.values[:, :, -1, WIDTH:]  # as `lcdb_builders.kernels.scores.kept` has them
+    by_class = answers[..., count : count * (1 + 2 * classes)]
+    by_class = by_class.reshape(*answers.shape[:2], 2, classes, count)
     return Kept(
-        numbers.values[:, :, 0, :WIDTH],
-        numbers.choices,
-        rows,
-        said[..., :count].astype(np.int16),
-        parts[:, :, 0],
-        parts[:, :, 1],
+        numbers=numbers.values[:, :, 0, :WIDTH],
+        choices=numbers.choices,
+        rows=rows,
+        label=answers[..., :count].astype(np.int16),
+        probability=by_class[:, :, PROBABILITY],
+        ranks=by_class[:, :, RANK],
     )

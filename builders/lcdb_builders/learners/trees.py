@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning
+from lcdb_builders.kernels.core.sets import Columns, Task
 from lcdb_builders.kernels.trees.block import boosting_block, forest_block, tree_block
-from lcdb_builders.kernels.trees.cells import data_of, grid_of
+from lcdb_builders.kernels.trees.cells import Data, Grid, data_of, grid_of
 from lcdb_builders.kernels.trees.codes import LARGEST, code
 from lcdb_builders.kernels.trees.histograms import MOST_FEATURES
 from lcdb_builders.learners.base import Parameter
@@ -30,6 +31,29 @@ _TERMS = ("n", "nd", "d", "t", "tk")
 def _stream(cell: Mapping[str, Any]) -> CellStream | None:
     """Return the random stream of a cell, if one is named."""
     return CellStream(cell["key"], cell["n"], cell["repetition"]) if cell else None
+
+
+class KernelArguments(NamedTuple):
+    """What the kernels of all three take, in the order in which they take it.
+
+    Parameters
+    ----------
+    task, columns
+        Cells, and where they are scored.
+    data
+        The dataset in integers.
+    key0, key1
+        Key of the learner's random streams.
+    grid
+        What cells are fitted with, and what is filled.
+    """
+
+    task: Task
+    columns: Columns
+    data: Data
+    key0: np.uint64
+    key1: np.uint64
+    grid: Grid
 
 
 class _Tree(KernelLearner):
@@ -54,13 +78,20 @@ class _Tree(KernelLearner):
     def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
         """Fill a block: untuned ones have a grid of one value."""
         snapshot, unit = call.snapshot, call.block.unit
-        data = data_of(code(snapshot.X, snapshot.y), call.columns)
-        grid = grid_of(call.task, call.columns, tuning, tuned)
-        self.run((call.task, call.columns, data, *learner_key(unit), grid), unit.parameters)
+        key0, key1 = learner_key(unit)
+        arguments = KernelArguments(
+            task=call.task,
+            columns=call.columns,
+            data=data_of(code(snapshot.X, snapshot.y), call.columns),
+            key0=key0,
+            key1=key1,
+            grid=grid_of(call.task, call.columns, tuning, tuned),
+        )
+        self.run(arguments, unit.parameters)
 
     @abstractmethod
-    def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
-        """Call the kernel on arrays that are the same for all three."""
+    def run(self, arguments: KernelArguments, params: Mapping[str, Any]) -> None:
+        """Call the kernel on what is the same for all three."""
 
 
 class DT(_Tree):
@@ -87,9 +118,9 @@ class DT(_Tree):
         leaf = params["min_samples_leaf"]
         return {self.name: DecisionTreeClassifier(min_samples_leaf=leaf)}
 
-    def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
+    def run(self, arguments: KernelArguments, params: Mapping[str, Any]) -> None:
         """Call the kernel."""
-        tree_block(*arrays)
+        tree_block(*arguments)
 
 
 class RFOR(_Tree):
@@ -118,10 +149,10 @@ class RFOR(_Tree):
 
         return {self.name: RandomForestClassifier(params["trees"])}
 
-    def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
+    def run(self, arguments: KernelArguments, params: Mapping[str, Any]) -> None:
         """Call the kernel."""
-        visits = features_at_node(params["features"], len(arrays[2].rows))
-        forest_block(*arrays, params["min_samples_leaf"], visits)
+        visits = features_at_node(params["features"], len(arguments.data.rows))
+        forest_block(*arguments, params["min_samples_leaf"], visits)
 
 
 class ADAB(_Tree):
@@ -153,6 +184,6 @@ class ADAB(_Tree):
         """Return the rows, unless they or their features are too many for histograms."""
         return super().features(snapshot) if snapshot.features <= MOST_FEATURES else None
 
-    def run(self, arrays: tuple, params: Mapping[str, Any]) -> None:
+    def run(self, arguments: KernelArguments, params: Mapping[str, Any]) -> None:
         """Call the kernel."""
-        boosting_block(*arrays)
+        boosting_block(*arguments)
