@@ -82,8 +82,7 @@ def add_row(kind, moments, x, c):
     d = len(x)
     count = moments.counts[c]
     moments.counts[c] = count + 1
-    mean = moments.means[c]
-    base = moments.base[c]
+    mean, base = moments.means[c], moments.base[c]
     if count == 0:
         for j in range(d):
             base[j] = x[j]

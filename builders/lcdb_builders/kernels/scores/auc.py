@@ -73,9 +73,13 @@ def _compare_all(chosen, others):
     won = 0
     i = 0
     while i + 4 <= len(chosen):  # four at a time: each of the others is loaded once for them
-        a, b, c, d = chosen[i], chosen[i + 1], chosen[i + 2], chosen[i + 3]
+        a = chosen[i]
+        b = chosen[i + 1]
+        c = chosen[i + 2]
+        d = chosen[i + 3]
         # Counted in as many bits as a value has: a vector holds as many of both.
-        first, second = np.int32(0), np.int32(0)
+        first = np.int32(0)
+        second = np.int32(0)
         for j in range(len(others)):
             x = others[j]
             # From left to right: in plain Python two of NumPy's bools would add up to True.

@@ -50,8 +50,7 @@ def _grouped_auc(p, counts, order, c):
 @kernel
 def _mean_grouped_auc(p, counts):
     """Return the mean AUC of the classes that have test rows, NaN if it is one."""
-    area = 0.0
-    present = 0
+    area, present = 0.0, 0
     for c in range(p.shape[1]):
         if counts[:, c].sum() > 0:
             present += 1
@@ -73,8 +72,8 @@ def score_groups(p, counts, out):
         (WIDTH,) float64.
     """
     classes = p.shape[1]
-    rows, right, clipped = 0, 0, 0
-    error, loss = 0.0, 0.0
+    rows, right = 0, 0
+    error, loss, clipped = 0.0, 0.0, 0
     for g in range(len(p)):
         label = 0
         squares = 0.0
@@ -117,8 +116,7 @@ def score_confusion(counts, out):
         right += counts[k, k]
         for label in range(classes):
             rows += counts[k, label]
-    area = 0.0
-    present = 0
+    area, present = 0.0, 0
     for c in range(classes):
         chosen, taken = 0, 0
         for k in range(classes):

@@ -45,12 +45,12 @@ LARGEST = float(np.finfo(np.float32).max)
 TIED = 1e-9
 #: Rows per run: ten classes of so many stay in the first-level cache.
 CHUNK = 256
-#: How many numbers of workspace a row has, and which: its largest and second largest score, the
-#: `TOP` class, which has the largest, and e**(second - first), the `LEAD`; the sums of the others'
-#: powers (`REST`) and of their squares, and the power of its `OWN` class; of that, the probability
-#: and the squared `ERROR`; its label, the `GUESS`.
+#: How many numbers of workspace a row has, and which: the probability of its class and the squared
+#: `ERROR`; its largest (`FIRST`) and second largest score, the `TOP` class, which has the largest;
+#: the sums of the others' powers (`REST`) and of their squares, and the power of its `OWN` class;
+#: e**(second - first), the `LEAD`; its label, the `GUESS`.
 ROWS = 10
-FIRST, SECOND, TOP, REST, SQUARES, OWN, LEAD, PROBABILITY, ERROR, GUESS = range(ROWS)
+PROBABILITY, ERROR, FIRST, SECOND, TOP, REST, SQUARES, OWN, LEAD, GUESS = range(ROWS)
 # Numbers of a vector.
 VECTOR = 8
 
@@ -281,7 +281,7 @@ def softmax_losses(scores, classes, label, a, b, powers, rows):
     powers
         (K, CHUNK) workspace: e**(s_c - second largest).
     rows
-        (ROWS, CHUNK) workspace, whose rows are `FIRST` to `GUESS`.
+        (ROWS, CHUNK) workspace, whose rows are `PROBABILITY` to `GUESS`.
 
     Returns
     -------

@@ -138,8 +138,7 @@ def _class_auc(packed, c, workspace):
 def _mean_auc(ranked, workspace):
     """Mean AUC over the classes of the test set; a class that is not ranked ties all rows."""
     start = workspace.start
-    area = 0.0
-    classes = 0
+    area, classes = 0.0, 0
     for c in range(len(ranked)):
         if start[c + 1] > start[c]:
             classes += 1
