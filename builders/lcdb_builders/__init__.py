@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lcdb_builders.run.build import Report, build
+    from lcdb_builders.run.build import build
+    from lcdb_builders.run.builder import Report
 
 __all__ = ["Report", "build"]
 

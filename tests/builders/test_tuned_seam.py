@@ -31,7 +31,7 @@ def test_held_out_rows(kind, sampling, split):
     block = block_of(snapshot, sampling, split, sizes)
     task, columns = task_of(snapshot, block), columns_of(snapshot, block, [split])
     tuning = tuning_of(block)
-    at = kernels.hold_out_of(task, columns, tuning)
+    parted = kernels.hold_out_of(task, columns, tuning)
     draws = block.unit.draws(snapshot.rows)
     flags = set()
     for n in sizes:
@@ -39,18 +39,20 @@ def test_held_out_rows(kind, sampling, split):
             distinct, copies = weighted_rows(training_rows(draws, n, r))
             weight = np.zeros(snapshot.rows, np.int64)
             weight[distinct] = copies
-            flag = kernels.hold_out(task, tuning, n, r, distinct, len(distinct), weight, at)
+            flag = kernels.hold_out(task, tuning, n, r, distinct, len(distinct), weight, parted)
             fit, held = validation_rows(draws, block.unit, n, r)
-            kept = at.fit[: at.sizes[0]]
+            kept = parted.fit[: parted.sizes[0]]
             np.testing.assert_array_equal(np.repeat(kept, weight[kept]), fit)
-            assert at.sizes.tolist()[1:3] == [len(held), len(fit)]
+            assert parted.sizes.tolist()[1:3] == [len(held), len(fit)]
             for c in range(snapshot.classes):
-                mine = at.held[at.lo[c] : at.hi[c]]
-                np.testing.assert_array_equal(mine, held[snapshot.y[held] == c])
-                assert at.counts[c] == np.count_nonzero(snapshot.y[fit] == c)
+                of_class = parted.rows[parted.lo[c] : parted.hi[c]]
+                np.testing.assert_array_equal(of_class, held[snapshot.y[held] == c])
+                assert parted.counts[c] == np.count_nonzero(snapshot.y[fit] == c)
             XT = np.zeros((snapshot.features, max(len(held), 1)))
-            kernels.take_held(task, at, XT)
-            np.testing.assert_array_equal(XT[:, : len(held)].T, snapshot.X[at.held[: len(held)]])
+            kernels.take_held(task, parted, XT)
+            np.testing.assert_array_equal(
+                XT[:, : len(held)].T, snapshot.X[parted.rows[: len(held)]]
+            )
             if len(set(snapshot.y[fit].tolist())) < 2:
                 assert flag == kernels.ONE_CLASS_FIT
             elif len(set(snapshot.y[held].tolist())) < 2:
@@ -69,19 +71,21 @@ def test_choices(tie, default):
     block = block_of(snapshot, "random", "fixed", (20,), tie, {"neighbors": default})
     task, columns = task_of(snapshot, block), columns_of(snapshot, block, ["fixed"])
     rule, tuning = TuningRule.of(block.unit), tuning_of(block)
-    at, tuned = kernels.hold_out_of(task, columns, tuning), empty_tuned(block, ["fixed"])
+    parted, tuned = kernels.hold_out_of(task, columns, tuning), empty_tuned(block, ["fixed"])
     rng = np.random.default_rng(default)
     for trial in range(counts(60, 2000)):
-        at.scores[:] = rng.integers(0, rng.integers(1, 20), at.scores.shape) / 7
-        at.scores[:] *= 1 + 2**-52 * rng.integers(-3, 4, at.scores.shape)  # sums in another order
+        parted.scores[:] = rng.integers(0, rng.integers(1, 20), parted.scores.shape) / 7
+        parted.scores[:] *= 1 + 2**-52 * rng.integers(
+            -3, 4, parted.scores.shape
+        )  # sums in another order
         flag = kernels.CHOSEN if trial % 4 else kernels.ONE_CLASS_VALIDATION
         if flag != kernels.CHOSEN:
-            at.scores[:, 1] = np.nan
+            parted.scores[:, 1] = np.nan
         choices, flags = tuned.choices[0, 0], tuned.flags[0, 0]
-        kernels.choose(tuning, flag, at, choices, flags)
+        kernels.choose(tuning, flag, parted, choices, flags)
         for m, name in enumerate(METRICS):
-            index, tied = rule.choose(at.scores[:, m], METRICS[name].direction, default)
-            assert choices[m] == at.chosen[m] == index
+            index, tied = rule.choose(parted.scores[:, m], METRICS[name].direction, default)
+            assert choices[m] == parted.chosen[m] == index
             assert flags[m] == (flag or (kernels.TIE if tied else kernels.CHOSEN))
 
 
@@ -89,10 +93,10 @@ def test_nothing_to_fit_on_leaves_the_default():
     snapshot = generated("two classes")
     block = block_of(snapshot, "random", "fixed", (20,), params={"neighbors": 11})
     task, columns = task_of(snapshot, block), columns_of(snapshot, block, ["fixed"])
-    at, tuning = kernels.hold_out_of(task, columns, tuning_of(block)), tuning_of(block)
-    at.scores[:] = np.random.default_rng(0).random(at.scores.shape)
+    parted, tuning = kernels.hold_out_of(task, columns, tuning_of(block)), tuning_of(block)
+    parted.scores[:] = np.random.default_rng(0).random(parted.scores.shape)
     tuned = empty_tuned(block, ["fixed"])
-    kernels.choose(tuning, kernels.ONE_CLASS_FIT, at, tuned.choices[0, 0], tuned.flags[0, 0])
+    kernels.choose(tuning, kernels.ONE_CLASS_FIT, parted, tuned.choices[0, 0], tuned.flags[0, 0])
     assert tuning.grid[tuned.choices[0, 0]].tolist() == [11] * 4
     assert tuned.flags[0, 0].tolist() == [kernels.ONE_CLASS_FIT] * 4
 
@@ -101,14 +105,14 @@ def test_each_metric_is_recorded_by_its_own_choice():
     snapshot = generated("two classes")
     block, splits = block_of(snapshot, "random", "fixed", (20,)), ("fixed", "pool")
     task, columns = task_of(snapshot, block), columns_of(snapshot, block, splits)
-    at, tuned = kernels.hold_out_of(task, columns, tuning_of(block)), empty_tuned(block, splits)
-    at.chosen[:] = [2, 5, 2, 7]
+    parted, tuned = kernels.hold_out_of(task, columns, tuning_of(block)), empty_tuned(block, splits)
+    parted.chosen[:] = [2, 5, 2, 7]
     tuned.values[:] = 0
-    tuned.choices[0, 0] = at.chosen
+    tuned.choices[0, 0] = parted.chosen
     for index in range(20):
-        assert kernels.is_chosen(at, index) == (index in (2, 5, 7))
-        at.refit[0], at.refit[1] = index, 100 + index
-        kernels.record(at, index, tuned.values[0, 0])
+        assert kernels.is_chosen(parted, index) == (index in (2, 5, 7))
+        parted.refit[0], parted.refit[1] = index, 100 + index
+        kernels.record(parted, index, tuned.values[0, 0])
     found = tuned_by_split(tuned, splits)
     for split, more in (("fixed", 0), ("pool", 100)):
         for name, index in zip(METRICS, (2, 5, 2, 7), strict=True):

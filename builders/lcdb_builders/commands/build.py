@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lcdb_builders.commands import experiments
 
 if TYPE_CHECKING:
-    from lcdb_builders.run.build import Report
+    from lcdb_builders.run.builder import Report
 
 __all__ = ["configure", "run"]
 

@@ -9,7 +9,7 @@ from lcdb.errors import PlanError
 
 if TYPE_CHECKING:
     from lcdb_builders.domain.part import Part
-    from lcdb_builders.run.build import Report
+    from lcdb_builders.run.builder import Report
 
 __all__ = ["OPTIONS", "build_experiment", "check_options", "configure", "plan_experiment"]
 

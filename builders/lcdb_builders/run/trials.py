@@ -11,7 +11,8 @@ from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.experiments.protocol import maker_of
-from lcdb_builders.run.build import TIMEOUT, Builder, Report, check_directory, start
+from lcdb_builders.run.build import TIMEOUT, check_directory
+from lcdb_builders.run.builder import Builder, Report, start
 from lcdb_builders.run.cluster import check_pool, open_pool
 from lcdb_builders.run.code import code_digest
 from lcdb_builders.run.engine import Settings

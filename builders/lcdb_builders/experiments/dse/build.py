@@ -15,7 +15,7 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import canonical_json
 from lcdb_builders.experiments.dse.maker import FOLDS, IMPLEMENTATION
 from lcdb_builders.experiments.dse.tasks import TASKS, TRAIN_SHARE
-from lcdb_builders.run.build import Report
+from lcdb_builders.run.builder import Report
 from lcdb_builders.run.trials import build_trials
 
 __all__ = ["PAPER_TASKS", "SEED", "TRIALS", "build_dse", "obtain", "parts"]

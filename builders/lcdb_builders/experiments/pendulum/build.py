@@ -18,7 +18,7 @@ from lcdb_builders.experiments.pendulum.parts import (
     rerun_parts,
     selected_trials,
 )
-from lcdb_builders.run.build import Report
+from lcdb_builders.run.builder import Report
 from lcdb_builders.run.trials import build_trials
 
 __all__ = ["RERUNS", "TRIALS", "build_pendulum", "selection"]

@@ -5,7 +5,7 @@ What every family shares, for a kernel that goes through the cells of a block::
     for each cell, with its distinct training rows and their weights:
         tune_cell(block, n, i, r, try_grid)
         # try_grid: for g in range(len(tuning.grid)):
-        #     ...  # fit ``held.fit[:held.sizes[FIT_ROWS]]``, score ``held.held``,
+        #     ...  # fit ``held.fit[:held.sizes[FIT_ROWS]]``, score ``held.rows``,
         #     ...  # grouped by class in ``held.lo``, `held.hi`, into ``held.scores[g]``
         for g in range(len(tuning.grid)):
             if is_chosen(held, g):
@@ -82,13 +82,13 @@ Tuning = namedtuple("Tuning", "key0 key1 grid place")
 #: (`lcdb_builders.kernels.scores.kept`), by the choice of metric `kept`.
 Tuned = namedtuple("Tuned", "values choices flags kept", defaults=[ACCURACY])
 
-#: One cell being tuned. `fit` (pool,) distinct rows to fit, in the order of first draws; `held`
+#: One cell being tuned. `fit` (pool,) distinct rows to fit, in the order of first draws; `rows`
 #: (pool,) rows to validate on, each as often as it was drawn, grouped by class: those of class c
-#: are ``held[lo[c]:hi[c]]``; `sizes` (4,), how many: `FIT_ROWS`, `HELD_COPIES`, `FIT_COPIES` and
-#: `HELD_ROWS`; `counts` (K,) weight of `fit` by class; `scores` (G, WIDTH) on `held` by grid value;
+#: are ``rows[lo[c]:hi[c]]``; `sizes` (4,), how many: `FIT_ROWS`, `HELD_COPIES`, `FIT_COPIES` and
+#: `HELD_ROWS`; `counts` (K,) weight of `fit` by class; `scores` (G, WIDTH) on `rows` by grid value;
 #: `chosen` (METRICS,) by metric; `refit` (sets, WIDTH or more) scores of a refit; `order` (pool,)
 #: workspace; `kept` as of `Tuned`.
-HoldOut = namedtuple("HoldOut", "fit held lo hi sizes counts scores chosen refit order kept")
+HoldOut = namedtuple("HoldOut", "fit rows lo hi sizes counts scores chosen refit order kept")
 
 
 def untuned(parameter: float, values: np.ndarray) -> tuple[Tuning, Tuned]:
@@ -116,7 +116,7 @@ def hold_out_of(
     return HoldOut(
         fit=np.empty(rows, np.int64),
         # With their copies held-out rows are at most all but one of the largest draw.
-        held=np.empty(max(rows, int(task.sizes[-1])), np.int64),
+        rows=np.empty(max(rows, int(task.sizes[-1])), np.int64),
         lo=np.zeros(classes, np.int64),
         hi=np.zeros(classes, np.int64),
         sizes=np.zeros(4, np.int64),
@@ -146,7 +146,7 @@ def hold_out(task, tuning, n, repetition, distinct, count, weight, held):
     weight
         (N,) how often each of them was drawn.
     held
-        Its `fit`, `held`, `lo`, `hi`, `sizes` and `counts` are overwritten.
+        Its `fit`, `rows`, `lo`, `hi`, `sizes` and `counts` are overwritten.
 
     Returns
     -------
@@ -164,12 +164,12 @@ def hold_out(task, tuning, n, repetition, distinct, count, weight, held):
         held.hi[c] = 0
     for i in range(parted):
         row = distinct[order[i]]
-        held.held[i] = order[i]
+        held.rows[i] = order[i]
         held.hi[task.y[row]] += weight[row]
     for i in range(count):
         order[i] = 0
     for i in range(parted):
-        order[held.held[i]] = 1  # from here on: whether a row is held out
+        order[held.rows[i]] = 1  # from here on: whether a row is held out
     before, held_classes = 0, 0
     for c in range(classes):
         held_classes += held.hi[c] > 0
@@ -182,7 +182,7 @@ def hold_out(task, tuning, n, repetition, distinct, count, weight, held):
         c = task.y[row]
         if order[i] == 1:
             for _ in range(weight[row]):
-                held.held[held.hi[c]] = row
+                held.rows[held.hi[c]] = row
                 held.hi[c] += 1
         else:
             held.fit[fitted] = row
@@ -214,7 +214,7 @@ def list_distinct(rows, distinct):
 def take_held(task, held, XT):
     """Write the held-out rows as columns: ``XT[:, :held.sizes[HELD_COPIES]]``, grouped by class."""
     for t in range(held.sizes[HELD_COPIES]):
-        row = held.held[t]
+        row = held.rows[t]
         for j in range(task.X.shape[1]):
             XT[j, t] = task.X[row, j]
 

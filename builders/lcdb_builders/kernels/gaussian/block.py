@@ -254,7 +254,7 @@ def gaussian_block(
     # All made here, so that the kernel borrows every array and counts no references.
     d = task.X.shape[1]
     held = hold_out_of(task, columns, tuning, tuned)
-    most = len(held.held) if tuned.choices.size > 0 else 0
+    most = len(held.rows) if tuned.choices.size > 0 else 0
     block = Block(
         kind=kind,
         task=task,

@@ -232,7 +232,7 @@ def linear_block(kind, task, columns, unit, unit_root, tuning, held, tuned, deci
         theta=np.zeros((len(tuning.grid), classes, p)),
         start=np.zeros((classes, p)),
         part=part_of(task, columns, held),
-        XT=np.empty((p - 1, len(held.held))),
+        XT=np.empty((p - 1, len(held.rows))),
     )
     block = Block(
         kind=kind,

@@ -179,7 +179,7 @@ def _try_grid(block):
     steps = _plan_steps(tuning, held.sizes[FIT_COPIES], buffers)
     index = held.order[: held.sizes[HELD_COPIES]]  # `hold_out` needs it no more
     for t in range(len(index)):
-        index[t] = block.study.table.own[held.held[t]]
+        index[t] = block.study.table.own[held.rows[t]]
     rows, polled = held.fit[: held.sizes[FIT_ROWS]], Polled(index, held.lo, held.hi)
     _poll(block, block.study, rows, polled, steps, buffers.scores[0])
     for g in range(len(tuning.grid)):

@@ -59,7 +59,7 @@ def part_of(task, columns, held):
     Its columns are the rows that a `HoldOut` holds out.
     """
     XT, lo, hi = columns.XT, columns.lo, columns.hi
-    return cell_of(task, Columns(varying=False, XT=XT, rows=held.held, lo=lo, hi=hi), 0)
+    return cell_of(task, Columns(varying=False, XT=XT, rows=held.rows, lo=lo, hi=hi), 0)
 
 
 @kernel(glue=True)

@@ -256,7 +256,7 @@ def _fit_path(block):
     grid, held, machines, moving = block.tuning.grid, block.held, block.machines, block.moving
     path, part, weight = block.path, block.path.part, block.cell.weight
     rows, n = held.fit[: held.sizes[FIT_ROWS]], held.sizes[FIT_COPIES]
-    list_distinct(held.held[: held.sizes[HELD_COPIES]], held.order)
+    list_distinct(held.rows[: held.sizes[HELD_COPIES]], held.order)
     count_part(held, part)
     for g in range(len(grid)):
         C, tolerance = grid[g], block.aims.tolerances[g]
@@ -278,7 +278,7 @@ def _fit_path(block):
             machines.missed[0] += violates(machines.top[c], machines.bottom[c], limit)
             path.intercept[g, c] = 0.5 * (machines.top[c] + machines.bottom[c])
             for t in range(held.sizes[HELD_COPIES]):
-                part.F[c, t] = machines.f[c, held.held[t]] + path.intercept[g, c]
+                part.F[c, t] = machines.f[c, held.rows[t]] + path.intercept[g, c]
         score_side_by_side(part.F, part.present, held.lo, held.hi, part.room, held.scores[g])
 
 

@@ -158,7 +158,7 @@ def _score_trees(block, stream, refits, scratch, out):
     data, grid, held, buffers = block.data, block.grid, block.grid.held, block.buffers
     columns, w = block.columns, scratch.w
     labels, every = block.task.y, len(block.task.y)
-    tests = Tests(held.held[: held.sizes[HELD_COPIES]], data.rows, data.coded.values)
+    tests = Tests(held.rows[: held.sizes[HELD_COPIES]], data.rows, data.coded.values)
     if refits:
         tests = Tests(buffers.index[: buffers.count[0]], data.columns, data.coded.values)
     prepare(buffers.sample, w)
@@ -229,7 +229,7 @@ def _divide_votes(votes, index, trees, P):
 def _score_forests(block, stream, refits, scratch, out):
     """Score forests of all sizes; see `_fill`."""
     data, grid, held, buffers = block.data, block.grid, block.grid.held, block.buffers
-    rows = held.held[: held.sizes[HELD_COPIES]]
+    rows = held.rows[: held.sizes[HELD_COPIES]]
     if refits:
         rows = buffers.index[: buffers.count[0]]
         tests = Tests(rows, data.columns, data.coded.values)
@@ -332,7 +332,7 @@ def _score_ensembles(block, stream, refits, scratch, out):
     if not refits:
         count = held.sizes[HELD_COPIES]
         codes = scratch.codes[: len(codes) * count].reshape((len(codes), count))
-        _gather(data.rows, held.held[:count], codes)
+        _gather(data.rows, held.rows[:count], codes)
     for q in range(len(grid.values)):
         if not refits or is_chosen(held, q):
             stumps = max(stumps, grid.values[q])

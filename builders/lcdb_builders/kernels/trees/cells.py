@@ -57,7 +57,7 @@ def grid_of(task: Task, columns: Columns, tuning: Tuning, out: Tuned) -> Grid:
 def buffers_of(task, columns, data, grid):
     """Return the buffers of a block."""
     size = len(columns.rows)
-    width = max(size, len(grid.held.held)) if grid.tunes else size
+    width = max(size, len(grid.held.rows)) if grid.tunes else size
     return Buffers(
         drawn=cell_of(task, columns, 0),
         sample=sample_of(data.coded, task.classes, len(task.pool)),
