@@ -51,7 +51,7 @@ $(VENV)/.docs: $(BIN)/python pyproject.toml
 demo: $(VENV)/.demo
 	$(BIN)/lcdb build demo --out $(DEMO)
 	$(BIN)/lcdb info $(DEMO)
-	$(BIN)/lcdb tables $(DEMO) --table 1 --table text --view duplicate_seeds
+	$(BIN)/lcdb tables $(DEMO) --table 1 --table text
 	$(BIN)/lcdb plot $(DEMO) --figure 1a --dataset 61 --out $(DEMO)/quantiles.svg
 
 lint: $(VENV)/.dev
