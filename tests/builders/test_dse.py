@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,6 +58,28 @@ def test_trials_equal_a_plain_loop(mode, monkeypatch):
         assert found["knn_neighbors"][trial] == expected["neighbours"]
         if mode == "tuned":
             assert found["cv_accuracy"][trial] == pytest.approx(expected["cv_accuracy"], rel=1e-6)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_only_learners_that_draw_nothing_are_fitted_once_per_configuration(learner, monkeypatch):
+    monkeypatch.setattr("lcdb_builders.experiments.dse.build.CONFIGURATIONS", 5)
+    one = LEARNERS[learner].draw(np.random.default_rng(2))
+    fitted = []
+
+    def spy(*arguments):
+        fitted.append(arguments[1])
+        return cross_validation(*arguments)
+
+    monkeypatch.setattr(maker, "cross_validation", spy)
+    results = []
+    for random in (LEARNERS[learner].random, True):
+        changed = replace(LEARNERS[learner], draw=lambda rng: one, random=random)
+        monkeypatch.setitem(maker.LEARNERS, learner, changed)
+        results.append(maker.trials(part_of(learner, mode="tuned"), range(1), None))
+    again = len(fitted) - 5
+    assert again == (5 if LEARNERS[learner].random else 1)
+    for name, array in results[0].items():
+        assert array.tobytes() == results[1][name].tobytes(), name
 
 
 def test_what_is_recorded_of_a_trial_is_what_is_computed():

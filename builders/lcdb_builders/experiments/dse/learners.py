@@ -33,12 +33,15 @@ class Learner:
         Returns them as numbers, by variable of the cube; text as it is.
     seconds
         About how long a fit and a score take on 1,200 and 800 rows of few features.
+    random
+        Whether fits draw random numbers: the same ones again need not be fitted if they do not.
     """
 
     draw: Callable[[np.random.Generator], dict[str, Any]]
     make: Callable[[Configuration, np.random.RandomState], ClassifierMixin]
     store: Callable[[Configuration], dict[str, Any]]
     seconds: float
+    random: bool = True
 
     def encoded(self, configuration: Configuration) -> dict[str, float]:
         """Return hyper-parameters as the cube has them: text by its code.
@@ -157,7 +160,9 @@ def _store_nn(chosen: Configuration) -> dict[str, Any]:
 
 #: The learners in the order of the paper's Table 1.
 LEARNERS: dict[str, Learner] = {
-    "kNN": Learner(_draw_knn, _knn, lambda c: {"knn_neighbors": c["n_neighbors"]}, 0.006),
+    "kNN": Learner(
+        _draw_knn, _knn, lambda c: {"knn_neighbors": c["n_neighbors"]}, 0.006, random=False
+    ),
     "RF": Learner(
         _draw_rf,
         _rf,
@@ -178,6 +183,7 @@ LEARNERS: dict[str, Learner] = {
             "svm_degree": c.get("degree", 0),
         },
         0.02,
+        random=False,
     ),
     "LR": Learner(_draw_lr, _lr, lambda c: {"lr_C": c["C"]}, 0.004),
     "NN": Learner(_draw_nn, _nn, _store_nn, 0.08),
