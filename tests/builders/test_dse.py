@@ -63,7 +63,7 @@ def test_trials_equal_a_plain_loop(mode, monkeypatch):
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_only_learners_that_draw_nothing_are_fitted_once_per_configuration(learner, monkeypatch):
     monkeypatch.setattr("lcdb_builders.experiments.dse.build.CONFIGURATIONS", 5)
-    one = LEARNERS[learner].draw(np.random.default_rng(2))
+    draws, one = LEARNERS[learner].random, LEARNERS[learner].draw(np.random.default_rng(2))
     fitted = []
 
     def spy(*arguments):
@@ -72,12 +72,11 @@ def test_only_learners_that_draw_nothing_are_fitted_once_per_configuration(learn
 
     monkeypatch.setattr(maker, "cross_validation", spy)
     results = []
-    for random in (LEARNERS[learner].random, True):
+    for random in (draws, True):
         changed = replace(LEARNERS[learner], draw=lambda rng: one, random=random)
         monkeypatch.setitem(maker.LEARNERS, learner, changed)
         results.append(maker.trials(part_of(learner, mode="tuned"), range(1), None))
-    again = len(fitted) - 5
-    assert again == (5 if LEARNERS[learner].random else 1)
+    assert len(fitted) == (10 if draws else 6)
     for name, array in results[0].items():
         assert array.tobytes() == results[1][name].tobytes(), name
 
