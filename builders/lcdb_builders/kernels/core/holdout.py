@@ -223,6 +223,8 @@ def take_held(task, held, XT):
 def choose(tuning, flag, held, choices, flags):
     """Choose a grid value for each metric from `held.scores`.
 
+    Values that score within rounding of the best are tied, and the rule of the grid decides.
+
     Parameters
     ----------
     tuning

@@ -141,6 +141,8 @@ def weigh(drawn, weight, distinct):
 def regroup(task, order, XT, lo, hi, place):
     """Write all rows as columns, grouped by class in the given order.
 
+    Within a class they keep that order: one pass counts the classes, a second one writes.
+
     Parameters
     ----------
     task, order

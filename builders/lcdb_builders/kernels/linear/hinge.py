@@ -132,6 +132,8 @@ def _hinge_loss(n, sign, weight, z, along, length):
 def _refresh(problem, within, moments, targets, members, weighted):
     """Sum moments and targets of the rows within the margin.
 
+    That is as dear as a Hessian: it pays where many rows have come or gone.
+
     Parameters
     ----------
     problem, within
@@ -155,6 +157,8 @@ def _refresh(problem, within, moments, targets, members, weighted):
 @kernel(glue=True)
 def _exchange(problem, within, active, moments, targets, x):
     """Move rows that turned active or passive into or out of the moments.
+
+    Each costs some p² operations, so that a few rows are cheaper than all of them anew.
 
     Parameters
     ----------
@@ -314,6 +318,8 @@ def _go_less_far(problem, theta, step, squared, objective, z, along, goal):
 @kernel(borrow=True)
 def finite_newton(problem, theta, exact, carried, c, scratch):
     """Go from `theta` to the optimum.
+
+    Each step solves for the rows that are active, until the same ones stay so.
 
     Parameters
     ----------

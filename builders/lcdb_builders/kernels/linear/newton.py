@@ -182,6 +182,8 @@ def _log_loss(first, stop, sign, weight, z):
 def logistic_pass(problem, theta, want_loss, z, slope, curve, gradient):
     """Scores, derivatives and gradient of the log loss, without the penalty.
 
+    All in one pass over runs of rows, while their features are in the cache.
+
     Parameters
     ----------
     problem

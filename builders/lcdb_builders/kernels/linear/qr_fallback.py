@@ -84,6 +84,8 @@ def newton_step(AT, norms, gradient, step):
 def _hinge_pass(problem, theta, z, slope, curve, gradient):
     """Fill derivatives and gradient of the squared hinge, as `logistic_pass`; return the loss.
 
+    The second derivative jumps at the margin; on it, it is 0.
+
     Parameters
     ----------
     problem, theta

@@ -90,6 +90,8 @@ def _has_votes(voters, same, most):
 def _count_class(voters, same, k, side, most, steps, tally):
     """Count the votes of a row for one class.
 
+    Voters stand in the order of their distance: those of fewer neighbours are a head of the list.
+
     Parameters
     ----------
     voters, most, steps, tally

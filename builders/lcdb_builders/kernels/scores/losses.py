@@ -102,6 +102,8 @@ def _count_clipped(p):
 def label_columns(scores, classes, a, b, best, top):
     """Write the lowest class whose score is tied with the largest of each column.
 
+    Scores are tied within rounding, so that equal models label alike whatever the order of sums.
+
     Parameters
     ----------
     scores

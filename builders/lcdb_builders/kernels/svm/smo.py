@@ -91,6 +91,8 @@ def _last(values, value):
 def _pair_steps(dual, tolerance, budget, up, down, gain, bits):
     """Take pair steps until errors agree within `tolerance` or `budget` steps are taken.
 
+    A pair is one row that may rise and one that may fall; of partners, that with the largest gain.
+
     Parameters
     ----------
     dual

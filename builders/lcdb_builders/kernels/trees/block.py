@@ -61,6 +61,8 @@ BoostingScratch = namedtuple("BoostingScratch", "w ensemble words votes packed m
 def _fill(block, key0, key1, score, scratch):
     """Go through the cells of a block: choose from the grid, fit what was chosen, record it.
 
+    This is what the three learners share; they differ in `score`.
+
     Parameters
     ----------
     block

@@ -343,6 +343,8 @@ def _raise_missed(w, sample, count, factor):
 def boost(sample, stumps, words, w, fitted):
     """Fit an ensemble; returns its number of stumps, 0 if there is nothing to tell apart.
 
+    Each stump is the best for the rows as the stumps before it have weighted them.
+
     Parameters
     ----------
     sample
