@@ -33,13 +33,12 @@ def holm(p: np.ndarray) -> np.ndarray:
     >>> holm([0.01, 0.04, np.nan, 0.03]).tolist()
     [0.03, 0.06, nan, 0.06]
     """
-    from statsmodels.stats.multitest import multipletests
-
     p = np.asarray(p, float)
     corrected = np.full(p.shape, np.nan)
-    there = np.isfinite(p)
-    if there.any():
-        corrected[there] = multipletests(p[there], method="holm")[1]
+    # As statsmodels has it, which collects garbage at each call: a second in a large process.
+    places = np.argsort(p, axis=None)[: np.isfinite(p).sum()]
+    rising = np.maximum.accumulate(p.flat[places] * np.arange(len(places), 0, -1))
+    corrected.flat[places] = np.minimum(rising, 1.0)
     return corrected
 
 

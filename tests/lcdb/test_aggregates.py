@@ -231,3 +231,17 @@ def test_incomplete_datasets_are_left_out_by_name(chosen):
         analysis.aggregate({61: accuracy[61].expand_dims(n=[5])})
     with pytest.raises(LabelError, match="expected the dict by dataset"):
         analysis.aggregate(accuracy[61])
+
+
+def test_holm_is_that_of_statsmodels(monkeypatch):
+    monkeypatch.setattr("gc.collect", lambda *arguments: 0)  # it does at each call
+    rng = np.random.default_rng(3)
+    for count in (1, 2, 5, 40):
+        for _ in range(counts(20, 200)):
+            p = rng.choice([0.0, 1e-300, 0.01, 0.04, 1.0, *rng.random(5)], count)  # with ties
+            with_gaps = np.insert(p, rng.integers(0, count + 1, 3), np.nan)
+            expected = np.full(with_gaps.shape, np.nan)
+            expected[~np.isnan(with_gaps)] = multipletests(p, method="holm")[1]
+            np.testing.assert_array_equal(stats.holm(with_gaps), expected)
+    np.testing.assert_array_equal(stats.holm(np.full(3, np.nan)), np.full(3, np.nan))
+    assert stats.holm(np.array([])).size == 0
