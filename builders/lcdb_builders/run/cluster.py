@@ -48,6 +48,9 @@ SETTINGS = {
     "distributed.comm.timeouts.connect": PATIENCE,
     # No pages: they need no key.
     "distributed.scheduler.http.routes": [],
+    # As in workers: how a build is at work shows in its own progress.
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
 }
 
 

@@ -15,6 +15,15 @@ import threading
 
 __all__ = ["main"]
 
+SETTINGS = {
+    "distributed.worker.http.routes": [],  # pages that need no key
+    # A worker waits for its child. To look every few milliseconds what it does meanwhile takes
+    # three per cent of a core from the child.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
+
 
 def _end_with_input() -> None:
     """End this process when the build that holds the other end of its input is gone."""
@@ -28,7 +37,7 @@ async def _serve(scheduler: str, name: str, key: dict[str, str]) -> None:
     import dask
     from distributed import Security, Worker
 
-    dask.config.set({"distributed.worker.http.routes": []})  # pages that need no key
+    dask.config.set(SETTINGS)
 
     # Importing distributed sets the levels of its loggers.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
