@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import random
@@ -10,8 +11,11 @@ import sys
 
 import numpy as np
 import pytest
+from lcdb_builders.kernels.core import dispatcher
 from lcdb_builders.kernels.core.dispatcher import PartEntry, is_nested
 from lcdb_builders.kernels.core.jit import kernel
+from numba.core.errors import TypingError
+from numba.extending import overload
 
 from tests.support.counts import counts
 from tests.support.damages import flip
@@ -58,6 +62,59 @@ def test_a_part_is_compiled_once_for_all_callers_and_whole_for_python():
     with pytest.raises(IndexError, match="beyond the values"):
         weigh(values, 3, 1.0)
     assert pickle.loads(pickle.dumps(total)) is total
+
+
+@pytest.mark.parametrize("large", [0, 155_000])
+def test_large_parts_are_optimised_with_their_callers_alone(monkeypatch, large):
+    monkeypatch.setattr(dispatcher, "LARGE", large)
+
+    @kernel
+    def squares(values):
+        result = 0
+        for value in values:
+            result += value * value
+        return result
+
+    @kernel
+    def more(values):
+        return squares(values) + 1
+
+    assert more(np.arange(5)) == 31
+    (part,), (whole,) = squares.overloads.values(), more.overloads.values()
+    assert ("vector.body" in part.library.get_llvm_str()) == (large > 0)
+    assert "vector.body" in whole.library.get_llvm_str()
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_is_collected_after_compiling_as_before(collects):
+    states = []
+
+    def note():
+        """Stand for what is called by compiled code alone."""
+
+    @overload(note)
+    def _note():
+        states.append(gc.isenabled())
+        return lambda: 1
+
+    @kernel
+    def one():
+        return note()
+
+    @kernel
+    def wrong():
+        return 1 + "one"
+
+    was = gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        assert one() == 1 and states and not any(states)
+        assert gc.isenabled() == collects
+        with pytest.raises(TypingError):
+            wrong()
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if was else gc.disable)()
 
 
 SCRIPT = """
