@@ -29,12 +29,16 @@ def test_every_number_of_the_page_is_computed_from_what_ships():
         assert module.wrapped(module.page(db)) == (DOCS / "trials.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("learner", ["kNN", "RF", "SVM", "LR"])
-def test_shipped_trials_are_computed_again(learner):
+@pytest.mark.parametrize(
+    ("learner", "mode", "tasks"),
+    [(learner, "random", ("moons", "circles", "linear")) for learner in ("kNN", "RF", "SVM", "LR")]
+    + [("kNN", "tuned", ("linear",)), ("SVM", "tuned", ("moons",))],
+)
+def test_shipped_trials_are_computed_again(learner, mode, tasks):
     with experiments() as db:
-        accuracy = db["dse"]["accuracy"].sel(learner=learner, mode="random").load()
-    for task in ("moons", "circles", "linear"):
-        (part,) = parts([task], [learner], ["random"], seed=SEED)
+        accuracy = db["dse"]["accuracy"].sel(learner=learner, mode=mode).load()
+    for task in tasks:
+        (part,) = parts([task], [learner], [mode], seed=SEED)
         there = np.flatnonzero(np.isfinite(accuracy.sel(task=task).values))
         for trial in (0, int(there[-1])):
             again = maker.trials(part, range(trial, trial + 1), None)["accuracy"][0]
