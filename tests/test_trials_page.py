@@ -32,7 +32,7 @@ def test_every_number_of_the_page_is_computed_from_what_ships():
 @pytest.mark.parametrize(
     ("learner", "mode", "tasks"),
     [(learner, "random", ("moons", "circles", "linear")) for learner in ("kNN", "RF", "SVM", "LR")]
-    + [("kNN", "tuned", ("linear",)), ("SVM", "tuned", ("moons",))],
+    + [("kNN", "tuned", ("linear",)), ("RF", "tuned", ("moons",)), ("SVM", "tuned", ("moons",))],
 )
 def test_shipped_trials_are_computed_again(learner, mode, tasks):
     with experiments() as db:
