@@ -16,7 +16,9 @@ from lcdb_builders.experiments.dse import tasks as dse_tasks
 from lcdb_builders.experiments.dse.build import SEED, build_dse, obtain, parts
 from lcdb_builders.experiments.dse.learners import LEARNERS
 from lcdb_builders.experiments.dse.maker import FOLDS, cross_validation
+from lcdb_builders.experiments.dse.network import Network
 from lcdb_builders.experiments.dse.tasks import ROWS, TRAIN_SHARE, draw
+from sklearn.neural_network import MLPClassifier
 
 import lcdb
 from lcdb.cli import main
@@ -58,6 +60,28 @@ def test_trials_equal_a_plain_loop(mode, monkeypatch):
         assert found["knn_neighbors"][trial] == expected["neighbours"]
         if mode == "tuned":
             assert found["cv_accuracy"][trial] == pytest.approx(expected["cv_accuracy"], rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("labels", [[0, 1], ["yes", "no"], [7, 3, 5], ["a", "c", "b", "d"]])
+@pytest.mark.parametrize("rate", [1e-3, 0.1, 1e200])
+def test_a_network_is_that_of_scikit_learn_to_the_last_bit(labels, rate):
+    """A rate of 1e200 makes outputs that are no numbers, which scikit-learn scores itself."""
+    rng = np.random.default_rng(len(labels))
+    y = np.array(labels)[rng.integers(len(labels), size=150)]
+    X = rng.normal(size=(150, 3)) + (y == labels[0])[:, None]
+    options = {"early_stopping": True, "learning_rate_init": rate, "max_iter": 30}
+    ours, theirs = (kind(**options, random_state=4) for kind in (Network, MLPClassifier))
+    outcomes = []
+    for network in (ours, theirs):
+        try:
+            network.fit(X, y)
+        except ValueError as error:
+            outcomes.append(str(error))
+        else:
+            outcomes.append(network.predict_proba(X).tobytes())
+    assert outcomes[0] == outcomes[1]
+    assert ours.validation_scores_ == theirs.validation_scores_
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

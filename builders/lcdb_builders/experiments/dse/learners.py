@@ -142,10 +142,10 @@ def _draw_nn(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _nn(chosen: Configuration, state: np.random.RandomState) -> ClassifierMixin:
-    from sklearn.neural_network import MLPClassifier
+    from lcdb_builders.experiments.dse.network import Network
 
     options = {"solver": "adam", "early_stopping": True, "max_iter": 200}
-    return MLPClassifier(**options, **chosen, random_state=state)
+    return Network(**options, **chosen, random_state=state)
 
 
 def _store_nn(chosen: Configuration) -> dict[str, Any]:

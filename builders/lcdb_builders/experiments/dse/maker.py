@@ -35,8 +35,9 @@ def prepare() -> None:
     import sklearn.linear_model
     import sklearn.model_selection
     import sklearn.neighbors
-    import sklearn.neural_network
     import sklearn.svm  # noqa: F401
+
+    import lcdb_builders.experiments.dse.network  # noqa: F401
 
 
 def seconds(part: Part) -> float:
