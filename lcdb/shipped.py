@@ -9,9 +9,11 @@ from typing import Any
 from lcdb.database import Database
 from lcdb.errors import NotFoundError
 
-__all__ = ["crossing", "experiments", "named", "opening", "reference", "tutorial"]
+__all__ = ["crossing", "experiments", "named", "opening", "reference", "turan2026", "tutorial"]
 
 _DATA = Path(str(files("lcdb.data")))
+#: Sizes at which cells ship, as ``lcdb summarize`` was asked for them: of what ships as summaries.
+_SIZES = {"reference": "log:48", "turan2026": "log:12"}
 
 
 def tutorial(*, chunks: Any = None) -> Database:
@@ -78,16 +80,38 @@ def reference() -> Database:
     ...     db["iris"]["mean"].dims
     ('metric', 'learner', 'sampling', 'split', 'tuning', 'n')
     """
-    return _summaries(_DATA / "reference")
+    return _summaries("reference")
 
 
-def _summaries(folder: Path) -> Database:
-    """Open a folder of summaries that was checked when it was packaged."""
+def turan2026() -> Database:
+    """Open the summary of what was built of the plan `turan2026`: every n, all curves tuned too.
+
+    It is what the paper has, for some of its datasets. Cells are there at few sizes, since
+    `reference` has those; what tables need of each curve is of every n.
+
+    Raises
+    ------
+    NotFoundError
+        This installation has no such data; the message says how to make them.
+
+    Examples
+    --------
+    >>> with turan2026() as db:
+    ...     iris = db["iris"].sel(metric="accuracy", learner="LDC", split="fixed", tuning="tuned")
+    >>> iris["curve_statistic"].sel(sampling="bootstrap", statistic="cells").item()
+    96.0
+    """
+    return _summaries("turan2026")
+
+
+def _summaries(plan: str) -> Database:
+    """Open the summaries of a plan, which were checked when they were packaged."""
+    folder = _DATA / plan
     if not any((folder / "summaries").glob("*.nc")):
         msg = (
-            f"{folder} holds no reference database: this installation was made without it. To make "
-            "it: 'lcdb build reference --out DIR', then 'lcdb summarize DIR --out SMALL --sizes "
-            "log:48', and lcdb.open('SMALL')"
+            f"{folder} holds no summaries of the plan {plan!r}: this installation was made without "
+            f"them. To make them: 'lcdb build {plan} --out DIR', then 'lcdb summarize DIR --out "
+            f"SMALL --sizes {_SIZES[plan]}', and lcdb.open('SMALL')"
         )
         raise NotFoundError(msg)
     return Database(folder, check=False)
@@ -119,6 +143,7 @@ _CALLS = {
     "crossing": "lcdb.shipped.crossing()",
     "experiments": "lcdb.shipped.experiments()",
     "reference": "lcdb.reference()",
+    "turan2026": "lcdb.shipped.turan2026()",
     "tutorial": "lcdb.tutorial()",
 }
 
@@ -133,8 +158,8 @@ def named(path: str) -> str:
     """
     if path not in _CALLS or Path(path).exists():
         return path
-    if path == "reference":
-        reference().close()  # says how to make it, where this installation has none
+    if path in _SIZES:
+        _summaries(path).close()  # says how to make it, where this installation has none
     return str(_DATA / path)
 
 

@@ -1,6 +1,5 @@
 """The page on the reference database says what the database that ships says."""
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -11,15 +10,12 @@ import pytest
 
 import lcdb
 from tests.oracles.findings import Summaries
+from tests.support.claims import LABELS, PRINTED, Claims, printed_rate
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "findings.md"
-PRINTED = json.loads((ROOT / "data" / "published" / "turan2026.json").read_text("utf-8"))
 LEFT_OUT = {"1063", "44037", "46597"}
 BALANCED = {"53", "61", "44037", "46597"}
-NUMBER = r"([+-]?[\d,]+(?:\.\d+)?)"
-LABELS = {"accuracy": "accuracy", "auc": "AUC", "brier": "Brier score",
-          "cross_entropy": "cross-entropy"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -49,28 +45,16 @@ def test_its_figures_are_there_and_are_drawn(text, tmp_path, monkeypatch):
     assert all({"NMC", "RFOR"} <= set(re.findall(r"\w+", path.read_text())) for path in drawn)
 
 
-class Claims:
-    """Sentences of the page as patterns, and the numbers in them as an oracle has them."""
+class Pair(Claims):
+    """What is said of the reference database, unscaled and standardised."""
 
     def __init__(self) -> None:
+        super().__init__()
         folder = ROOT / "data" / "reference" / "summaries"
         self.plain, self.scaled = Summaries(folder), Summaries(folder, "standard")
-        self.all: list[tuple[str, str, list[float]]] = []
-
-    def say(self, sentence: str, *numbers: float, after: str = "") -> None:
-        """Add a sentence that comes after some words; # stands for a number, and ~ for words."""
-        pattern = re.escape(sentence).replace(r"\#", NUMBER).replace(r"\~", "[^.;]*?")
-        self.all.append((after, pattern, list(numbers)))
-
-    def printed(self, row: str, metric: str) -> float:
-        for table in ("table_1", "table_2"):
-            if row in PRINTED[table].get(metric, {}):
-                return PRINTED[table][metric][row][0]
-        both = PRINTED["table_D13"]
-        return (both["dataset"] | both["learner"])[row][metric][0]
 
 
-def of_rates(claims: Claims) -> None:
+def of_rates(claims: Pair) -> None:
     plain = claims.plain
     curves = plain.curves
     claims.say("Over # curves and metrics, tuned ones among them, and # cells",
@@ -90,7 +74,7 @@ def of_rates(claims: Claims) -> None:
     ):
         for metric in metrics:
             rates = {k: v for dim in dims for k, v in plain.by(dim, metric).items()}
-            apart = [v - claims.printed(k, metric) for k, v in rates.items()]
+            apart = [v - printed_rate(k, metric) for k, v in rates.items()]
             claims.say(
                 f"By {what}, the rates of {LABELS[metric]} are between # % (~) and # % (~); # of # "
                 "are within five points of the printed ones, and the largest difference is # ",
@@ -121,7 +105,7 @@ def of_rates(claims: Claims) -> None:
         for balanced in (False, True):
             some = [id for id in rates if (id in BALANCED) == balanced]
             numbers.append(([rates[id] for id in some],
-                            [claims.printed(id, metric) for id in some]))  # fmt: skip
+                            [printed_rate(id, metric) for id in some]))  # fmt: skip
         printed = [PRINTED["table_3"][metric][kind] for kind in ("imbalanced", "balanced")]
         claims.say(
             f"The mean rate of {LABELS[metric]} is # % on imbalanced datasets and # % on balanced "
@@ -131,7 +115,7 @@ def of_rates(claims: Claims) -> None:
         )  # fmt: skip
 
 
-def of_shapes(claims: Claims) -> None:
+def of_shapes(claims: Pair) -> None:
     plain = claims.plain
     for metric in ("accuracy", "auc"):
         sign, size, far = (plain.by(dim, metric, column) for dim, column in (
@@ -181,7 +165,7 @@ def of_shapes(claims: Claims) -> None:
     claims.say(f"excess kurtosis are {', '.join(parts[:-1])} and {parts[-1]}.", *numbers)
 
 
-def of_rankings(claims: Claims) -> None:
+def of_rankings(claims: Pair) -> None:
     plain = claims.plain
     for row, tuning, split in (
         ("default_varying", "default", "varying"), ("tuned_fixed", "tuned", "fixed")
@@ -237,7 +221,7 @@ def of_rankings(claims: Claims) -> None:
                *(other.loc[most, name] for name in samplings))  # fmt: skip
 
 
-def of_scores(claims: Claims) -> None:
+def of_scores(claims: Pair) -> None:
     plain, scaled = claims.plain, claims.scaled
     where = ("default", "random", "varying")
     both = [id for id in plain.files if id in scaled.files]
@@ -283,7 +267,7 @@ def of_scores(claims: Claims) -> None:
     )  # fmt: skip
 
 
-def of_holdings(claims: Claims) -> None:
+def of_holdings(claims: Pair) -> None:
     plain = claims.plain
     sizes = [len(file["n"]) for file in plain.files.values()]
     if len(plain.files) == 9:
@@ -299,18 +283,9 @@ def of_holdings(claims: Claims) -> None:
 
 
 def test_numbers_of_its_sentences_are_those_of_the_files(text):
-    claims = Claims()
+    claims = Pair()
     for some in (of_holdings, of_rates, of_shapes, of_rankings, of_scores):
         some(claims)
     assert len(claims.all) >= 40
-    flat, wrong = " ".join(text.split()), []
-    for after, pattern, expected in claims.all:
-        found = re.search(pattern, flat[flat.index(after) :])
-        if found is None:
-            wrong.append(f"not said: {pattern}")
-            continue
-        for said, number in zip(found.groups(), expected, strict=True):
-            digits = len(said.partition(".")[2])
-            if abs(float(said.replace(",", "")) - number) > 0.5 * 10.0**-digits + 1e-7:
-                wrong.append(f"{found.group()}: {said} is {number}")
+    wrong = claims.wrong(text)
     assert not wrong, "\n".join(wrong)

@@ -1,4 +1,4 @@
-"""Make docs/findings.md and its figures from the reference database that ships: `make findings`.
+"""Make docs/findings.md, its figures and docs/every_n.md of what ships: `make findings`.
 
 Every number of the page, those in its sentences too, is computed when the page is written, from
 whatever datasets there are; tests hold the page against what is computed anew.
@@ -8,4 +8,5 @@ whatever datasets there are; tests hold the page against what is computed anew.
 - `holdings.py` `normality.py` `learners.py` `rankings.py` the sections: text and tables
 - `figures.py` what is drawn
 - `page.py` the page
+- `every_n.py` the other page: the paper's tables where every n is there
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from findings.evidence import Evidence
 from findings.words import listed, markdown, metric_name, number, signed, with_sd
@@ -15,22 +15,28 @@ _COLUMNS = {
 }  # fmt: skip
 
 
-def table(rows: Iterable[Row], name: Callable[[Row], str], first: str = "curves") -> str:
-    """Return a table of rates: published, ours, and what stands beside them."""
+def table(
+    rows: Iterable[Row],
+    name: Callable[[Row], str],
+    first: str = "curves",
+    without: Collection[str] = (),
+) -> str:
+    """Return a table of rates: published, ours, and what stands beside them but for some of it."""
+    beside = {title: digits for title, digits in _COLUMNS.items() if title not in without}
     lines = [
         [
             f"{name(row)}, {metric_name(row.metric)}",
             with_sd(row.published, row.published_sd, 2),
             with_sd(row.ours, row.ours_sd, 2),
             number(row.difference, 2),
-            *(number(row.beside.get(title), digits) for title, digits in _COLUMNS.items()),
+            *(number(row.beside.get(title), digits) for title, digits in beside.items()),
             str(row.cells) if row.ours is not None else "",
             str(row.constant) if row.ours is not None else "",
         ]
         for row in rows
         if row.published is not None or row.ours is not None
     ]
-    titles = [title.replace("|", "\\|") for title in _COLUMNS]
+    titles = [title.replace("|", "\\|") for title in beside]
     columns = ["published", "ours", "difference", *titles, "cells", "constant"]
     return markdown(first, columns, lines)
 

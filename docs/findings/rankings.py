@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from findings.evidence import Evidence
 from findings.normality import comparable, table
 from findings.words import listed, markdown, metric_name, number
@@ -24,9 +26,11 @@ def differences(found: Evidence) -> str:
             f"{number(row.published)})"
         )
         if row.beside["lattice-aware"] is not None:
+            apart = row.ours != comparable(row)
+            text += f"; at the sizes of the plan {number(row.ours)} %, and" if apart else ", and"
             text += (
-                f"; at the sizes of the plan {number(row.ours)} %, and as differences of whole "
-                f"numbers of rows {number(row.beside['lattice-aware'])} % are not rounded normals"
+                " as differences of whole numbers of rows "
+                f"{number(row.beside['lattice-aware'])} % are not rounded normals"
             )
         said.append(f"{text}.")
     return " ".join(said)
@@ -65,7 +69,8 @@ def top_three(found: Evidence) -> str:
     return "\n\n".join(said)
 
 
-def _shares(rows: tuple[Row, ...]) -> str:
+def shares(rows: Iterable[Row]) -> str:
+    """Return Table 7: shares of sizes, published and ours, and in which way others change."""
     lines = [
         [f"{row.row}, {metric_name(row.metric)}", number(row.published, 2), number(row.ours, 2),
          *(number(row.beside.get(way), 2) for way in _WAYS), str(row.cells)]
@@ -137,7 +142,7 @@ def section(found: Evidence) -> str:
 
 ### Table 7. Top 3 by moments against quantiles
 
-{_shares(get["table_7"].rows)}
+{shares(get["table_7"].rows)}
 
 {get["table_7"].note}
 

@@ -3,7 +3,7 @@
 __all__ = ["COMMANDS", "SHIPPED"]
 
 #: Of help: the names that `lcdb.shipped.named` knows.
-SHIPPED = "or what ships: crossing, experiments, reference, tutorial"
+SHIPPED = "or what ships: crossing, experiments, reference, turan2026, tutorial"
 
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "explore": ("a database in a browser, from here", "lcdb.commands.explore", ""),

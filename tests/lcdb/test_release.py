@@ -69,7 +69,7 @@ def test_a_shipped_summary_is_opened_by_name(small, tmp_path, monkeypatch, capsy
     with pytest.raises(NotFoundError, match="'lcdb build reference --out DIR', then 'lcdb summar"):
         lcdb.reference()
     assert main(["info", "reference"]) == 1
-    assert "holds no reference database" in capsys.readouterr().err
+    assert "holds no summaries of the plan 'reference'" in capsys.readouterr().err
     (data / "reference").symlink_to(small)
     with lcdb.reference() as db:
         assert list(db) == [11, 61] and db.headers[61].is_summary

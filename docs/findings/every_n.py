@@ -1,0 +1,194 @@
+"""The second page: the paper's tables where every n is there, and whether estimates held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+import lcdb
+from findings import normality, rankings
+from findings.evidence import Evidence
+from findings.words import listed, markdown, metric_name, number, signed, wrapped
+from lcdb.schema import UNIT_DIMS
+from lcdb.tables import Row
+from lcdb.tables.paired import LEFT_OUT
+
+# Facts of the builds, which no file of a summary has.
+_HOW = """Each was built by `lcdb build turan2026 --out EVERY --dataset ID` on two cores of an AMD
+EPYC (Linux, Python 3.11, NumPy 2.4, Numba 0.68) at commit 8c87183."""
+
+_TESTS = {
+    "rate": "Shapiro-Wilk",
+    "dagostino": "D'Agostino-Pearson",
+    "skewness_test": "skewness test",
+    "kurtosis_test": "kurtosis test",
+    "constant": "constant cells",
+}
+
+
+def both(found: Evidence, few: Evidence) -> pd.DataFrame:
+    """Return the curves that two databases have: at every n, and as the other estimates that."""
+    names = ["dataset", "metric", *UNIT_DIMS]
+    columns = [f"every_{test}" for test in _TESTS]
+    return found.frame[names + columns].merge(
+        few.frame[names + columns], on=names, suffixes=("", "_estimate")
+    )
+
+
+def estimates(found: Evidence, few: Evidence) -> tuple[str, str]:
+    """Return how far the estimates of rates at every n are off, as table and in sentences."""
+    curves = both(found, few)
+    lines = []
+    for test, title in _TESTS.items():
+        ours, guess = curves[f"every_{test}"], curves[f"every_{test}_estimate"]
+        off = guess - ours
+        lines.append([title, number(ours.mean(), 2), number(guess.mean(), 2),
+                      number(off.abs().mean(), 2), number(off.abs().max(), 2)])  # fmt: skip
+    off = (curves["every_rate_estimate"] - curves["every_rate"]).rename("off")
+    far = curves.loc[off.abs().idxmax()]
+    said = (
+        "The reference database has some 70 sizes of a dataset, and estimates what a rate would be "
+        "at every n: each size stands for those around it. Over "
+        f"{len(curves):,} curves and metrics that are here as well, its estimates for Shapiro-Wilk "
+        f"are off by {number(off.abs().mean(), 2)} points on average, with their sign by "
+        f"{signed(off.mean(), 2)}, and most for {metric_name(far['metric'])} of {far['learner']} "
+        f"on {found.names[far['dataset']]} ({far['sampling']}, {far['split']}, {far['tuning']}): "
+        f"{number(far['every_rate_estimate'])} instead of {number(far['every_rate'])} %."
+    )
+    columns = ["at every n", "as estimated", "mean difference of a curve", "largest"]
+    return markdown("test, % of cells", columns, lines), said
+
+
+def overall(found: Evidence) -> tuple[str, str]:
+    """Return the figures of the paper's text, as table and in sentences."""
+    rows = [row for row in found.tables["text"].rows if row.metric == "all"]
+    by = found.frame.groupby("tuning")
+    lines = [
+        [row.row, number(row.published), number(row.ours, 2),
+         *(number(by.get_group(tuning)[column].mean(), 2) for tuning in ("default", "tuned"))]
+        for row, column in zip(rows, (f"every_{test}" for test in _TESTS), strict=True)
+    ]  # fmt: skip
+    rates = by["every_rate"].mean()
+    said = (
+        f"Over {len(found.frame):,} curves and metrics, half of them tuned, and "
+        f"{int(found.frame['cells'].sum()):,} cells Shapiro-Wilk rejects {number(rows[0].ours)} % "
+        f"(printed {number(rows[0].published)}, of ten datasets): {number(rates['default'])} % of "
+        f"default curves and {number(rates['tuned'])} % of tuned ones, as means over curves."
+    )
+    return markdown("test, % of cells", ["published", "ours", "default", "tuned"], lines), said
+
+
+def _rates(found: Evidence, names: list[str], first: str) -> str:
+    """Return some tables of rates as one."""
+    rows: list[Row] = [row for name in names for row in found.tables[name].rows]
+    kept = [row for row in _once(found, rows) if row.ours is not None]
+    return normality.table(kept, normality.by_name(found), first, without=["at every n"])
+
+
+def _once(found: Evidence, rows: Iterable[Row]) -> list[Row]:
+    """Return rows without those of all datasets, if these are what the paper has them of."""
+    if set(found.names) & set(LEFT_OUT):
+        return list(rows)
+    return [row for row in rows if not row.row.endswith(", all datasets")]
+
+
+def page(db: lcdb.Database, reference: lcdb.Database) -> str:
+    """Return the page as Markdown.
+
+    Parameters
+    ----------
+    db
+        Of the plan ``turan2026``.
+    reference
+        What estimates rates at every n.
+    """
+    found = Evidence(db)
+    test_table, all_said = overall(found)
+    estimate_table, estimate_said = estimates(found, Evidence(reference))
+    near = [
+        normality.agreement(found, [table], metric, what)
+        for table, what in (("table_1", "dataset"), ("table_2", "learner"))
+        for metric in ("accuracy", "auc")
+    ]
+    there = listed(f"{name} ({id})" for id, name in found.names.items())
+    text = f"""# The paper's tables at every n
+
+*`make findings` writes this page from `lcdb.shipped.turan2026()`, summaries that ship:
+{found.release}. Every number in it is computed then; tests compute them again.*
+
+[The reference database](findings.md) has many datasets at some sizes, and tunes curves of additive
+training sets alone. The plan `turan2026` has what the paper has: every n, and each curve default
+and tuned. It is here for {there}. Words are those of the page on the reference database.
+
+```
+lcdb tables turan2026 --table text --table 1 --table 5    # and so on: 2 to 7, A9 to D13
+lcdb build turan2026 --out EVERY --dataset 61             # each dataset is a piece
+lcdb verify EVERY --recompute 2000
+lcdb summarize EVERY --out SMALL --sizes log:12 --bits 14 --release VERSION
+```
+
+{_HOW}
+
+## Are scores normally distributed?
+
+{all_said}
+
+{test_table}
+
+{" ".join(filter(None, near))} Of learners the paper's means are over
+ten datasets.
+
+### Table 1. Non-Gaussian cells (%) by dataset
+
+{_rates(found, ["table_1"], "dataset, metric")}
+
+### Table 2. Non-Gaussian cells (%) by learner
+
+{_rates(found, ["table_2"], "learner, metric")}
+
+### Table D.13. The same for the losses
+
+{_rates(found, ["table_D13"], "dataset or learner, metric")}
+
+## Do estimates at every n hold?
+
+{estimate_said}
+
+{estimate_table}
+
+## Default against tuned
+
+{rankings.tuned(found)}
+
+### Table 5. Default against tuned: fixed test sets, n from 10
+
+{_rates(found, ["table_5"], "curves")}
+
+## Samplings
+
+{rankings.samplings(found)}
+
+### Table C.11. Non-Gaussian cells (%) by sampling: varying test sets
+
+{_rates(found, ["table_C11"], "curves")}
+
+## Differences and winners
+
+{rankings.differences(found)}
+
+{rankings.top_three(found)}
+
+### Table 6. Non-Gaussian paired differences (%)
+
+{_rates(found, ["table_6"], "curves, metric")}
+
+{found.tables["table_6"].note}
+
+### Table 7. Top 3 by moments against quantiles
+
+{rankings.shares(_once(found, found.tables["table_7"].rows))}
+
+{found.tables["table_7"].note}
+"""
+    return wrapped(text)

@@ -1,0 +1,150 @@
+"""The page on the plan turan2026 says what its summaries say; so do both databases that ship."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lcdb
+from tests.oracles.findings import DIMS, Summaries
+from tests.support.claims import LABELS, PRINTED, Claims, printed_rate
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "every_n.md"
+LEFT_OUT = {"1063", "44037", "46597"}
+
+
+@pytest.fixture(scope="module")
+def text():
+    return PAGE.read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def every():
+    return Summaries(ROOT / "data" / "turan2026" / "summaries")
+
+
+def test_the_page_is_what_the_command_writes(text, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    from findings.every_n import page
+
+    with lcdb.shipped.turan2026() as db, lcdb.reference() as reference:
+        assert page(db, reference) == text
+    for name in ("findings", *(n for n in sys.modules if n.startswith("findings."))):
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_every_n_of_every_curve_is_there(every):
+    """As the paper's: ten learners, three samplings, both splits, default and tuned."""
+    assert set(every.files) <= set(PRINTED["table_A8"])
+    for id, file in every.files.items():
+        assert [len(file[dim]) for dim in ("learner", "sampling", "split", "tuning")] == [
+            10, 3, 2, 2
+        ]  # fmt: skip
+        assert (file["status"][...] == 1).all()
+        least = {"default": 0, "tuned": 0}
+        for tuning in least:
+            curves = every.of("accuracy", tuning=tuning)
+            curves = curves[curves["dataset"] == id]
+            counts = set(curves["cells"] + curves["missing"])
+            assert len(curves) == 60 and len(counts) == 1, (id, tuning)
+            least[tuning] = int(counts.pop())
+        largest = int(file["n"][-1])
+        classes = PRINTED["table_A8"][id]["classes"]
+        assert least["default"] == largest and largest - 3 * classes <= least["tuned"] <= largest
+
+
+def test_both_databases_have_the_same_cells(every):
+    """They are of one seed: where both have a size, its scores are the same to the last bit."""
+    reference = Summaries(ROOT / "data" / "reference" / "summaries")
+    for id, file in every.files.items():
+        other = reference.files[id]
+        sizes = np.intersect1d(file["n"][...], other["n"][...])
+        assert len(sizes) >= 6
+        values = [
+            some["mean"][..., np.isin(some["n"][...], sizes)] for some in (file, other)
+        ]  # metric, learner, sampling, split, tuning, n
+        there = np.isfinite(values[1])
+        assert there.mean() > 0.5 and np.array_equal(values[0][there], values[1][there]), id
+
+
+def of_rates(claims: Claims, every: Summaries) -> None:
+    curves = every.curves
+    of = {name: curves[curves["tuning"] == name]["rate"].mean() for name in ("default", "tuned")}
+    assert (curves["tuning"] == "tuned").sum() * 2 == len(curves)
+    claims.say(
+        "Over # curves and metrics, half of them tuned, and # cells Shapiro-Wilk rejects # % "
+        "(printed #, of ten datasets): # % of default curves and # % of tuned ones",
+        len(curves), curves["cells"].sum(), curves["rate"].mean(),
+        PRINTED["text"]["shapiro_wilk_overall"], of["default"], of["tuned"],
+    )  # fmt: skip
+    for dim in ("dataset", "learner"):
+        for metric in ("accuracy", "auc"):
+            rates = every.by(dim, metric, "rate")
+            apart = [v - printed_rate(k, metric) for k, v in rates.items()]
+            claims.say(
+                f"By {dim}, the rates of {LABELS[metric]} are between # % (~) and # % (~); # of # "
+                "are within five points of the printed ones, and the largest difference is # ",
+                min(rates.values()), max(rates.values()), sum(abs(d) <= 5 for d in apart),
+                len(apart), max(apart, key=abs),
+            )  # fmt: skip
+    some = every.of("accuracy", learner={"DT", "LDC", "LREG", "RFOR"}, split="fixed")
+    rates = some.groupby(["learner", "tuning"])["from_10_rate"].mean()
+    printed = PRINTED["table_5"]
+    for learner in ("DT", "LDC", "LREG", "RFOR"):
+        claims.say(
+            f"{learner} # and # % (printed # and #)", rates[learner, "default"],
+            rates[learner, "tuned"], printed["default"][learner][0], printed["tuned"][learner][0],
+            after="From n = 10 on",
+        )  # fmt: skip
+
+
+def of_estimates(claims: Claims, every: Summaries) -> None:
+    reference = Summaries(ROOT / "data" / "reference" / "summaries")
+    names = ["dataset", *DIMS]
+    ours, theirs = (some.curves.set_index(names)["every_rate"] for some in (every, reference))
+    assert np.allclose(ours, every.curves.set_index(names)["rate"])
+    off = (theirs - ours).dropna()
+    far = off.abs().idxmax()
+    claims.say(
+        "Over # curves and metrics that are here as well, its estimates for Shapiro-Wilk are off "
+        "by # points on average, with their sign by #, and most for ~ (~): # instead of # %.",
+        len(off), off.abs().mean(), off.mean(), theirs[far], ours[far],
+    )  # fmt: skip
+
+
+def of_rankings(claims: Claims, every: Summaries) -> None:
+    for row, tuning, split in (
+        ("default_varying", "default", "varying"), ("tuned_fixed", "tuned", "fixed")
+    ):  # fmt: skip
+        for metric in ("accuracy", "auc"):
+            claims.say(
+                f"Of the differences in {LABELS[metric]} of two {tuning} learners on {split} test "
+                "sets # % are not normal (printed #)",
+                every.pairs(metric, tuning, split, "rate", LEFT_OUT),
+                PRINTED["table_6"][row][metric],
+            )  # fmt: skip
+    for metric, null in (("accuracy", "normal on lattice"), ("auc", "normal")):
+        for words, comparison, printed in (
+            ("mean + 2 sd instead of q.975", "q0.975 mean+2sd", "mean+2sd_vs_q0.975"),
+            ("mean instead of median", "q0.5 mean+0sd", "mean_vs_median"),
+            ("mean - 2 sd instead of q.025", "q0.025 mean-2sd", "mean-2sd_vs_q0.025"),
+        ):
+            ours = [every.changes(metric, "tuned", comparison, way, LEFT_OUT)
+                    for way in ("ordered", "tie_aware", null)]  # fmt: skip
+            claims.say(
+                f"by {words} at # of the sizes (printed #), at # however ties are broken, and at # "
+                "if scores were normal",
+                ours[0], PRINTED["table_7"][metric][printed], *ours[1:],
+                after=f"best three in {LABELS[metric]}",
+            )  # fmt: skip
+
+
+def test_numbers_of_its_sentences_are_those_of_the_files(text, every):
+    claims = Claims()
+    for some in (of_rates, of_estimates, of_rankings):
+        some(claims, every)
+    assert len(claims.all) >= 20
+    wrong = claims.wrong(text)
+    assert not wrong, "\n".join(wrong)
