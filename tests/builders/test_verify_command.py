@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lcdb_builders.domain import snapshot as snapshots
+from lcdb_builders.experiments.dse import maker
+from lcdb_builders.experiments.dse.build import build_dse
 from lcdb_builders.run.build import check_directory
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.environment import environment
@@ -149,6 +151,41 @@ def test_recomputed_cells_are_held_against_what_is_stored(tmp_path, capsys):
         told = capsys.readouterr().out
         assert f"{0 if change else 4} of 4 recomputed cells are as stored" in told
         assert ("WRONG real/NMC/random/fixed/default" in told) == (change > 0)
+
+
+def test_recomputed_trials_are_held_against_what_is_stored(tmp_path, capsys, monkeypatch):
+    """Of an experiment: right as it is, wrong once trials are others, unchecked on other CPUs."""
+    root = str(tmp_path)
+    build_dse(root, tasks=["moons"], learners=["kNN"], modes=["random"], trials=5,
+              offline=True, workers=1)  # fmt: skip
+    capsys.readouterr()
+    assert main(["verify", root, "--recompute", "4", "--seed", "1"]) == 0
+    assert "4 of 4 recomputed cells are as stored" in capsys.readouterr().out
+    assert main(["verify", root, "--recompute", "2", "--json", "--quiet"]) == 0
+    for cell in json.loads(capsys.readouterr().out)["recomputed"]:
+        assert cell["part"].startswith("dse-kNN-moons-") and cell["trial"] in range(5)
+        assert cell["agrees"] and not cell["different"] and cell["expects_same_bits"]
+
+    def others(part, run, data):
+        values = trials(part, run, data)
+        return values | {"accuracy": values["accuracy"] / 2}
+
+    trials = maker.trials
+    monkeypatch.setattr(maker, "trials", others)
+    assert main(["verify", root, "--recompute", "3", "--quiet"]) == 1
+    told = capsys.readouterr().out
+    assert "0 of 3 recomputed cells are as stored" in told
+    assert "WRONG dse-kNN-moons-" in told and ": NOT bit-equal in accuracy" in told
+    monkeypatch.setattr("lcdb_builders.experiments.replay.same_kind", lambda *machines: False)
+    assert main(["verify", root, "--recompute", "3", "--quiet"]) == 0
+    told = capsys.readouterr().out
+    assert "UNCHECKED dse-kNN-moons-" in told and "3 could not be checked on both sides" in told
+
+
+def test_trials_that_ship_are_computed_again(capsys):
+    assert main(["verify", "experiments", "--recompute", "4", "--seed", "3", "--quiet"]) == 0
+    told = capsys.readouterr().out
+    assert "4 of 4 recomputed cells are as stored" in told or "could not be checked" in told
 
 
 def test_status_writes_nothing(copy, monkeypatch, capsys):

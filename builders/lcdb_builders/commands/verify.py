@@ -2,8 +2,9 @@
 
 Looks at snapshots, cubes, manifests and the journal. What is damaged is repaired by the next
 'lcdb build', which recomputes the damaged part and no more. With --recompute random cells of
-complete curves are computed again as well; one that cannot be, since its reference estimator finds
-no model, is told apart from one that is wrong. Exit code 1 if something is not as it should be.
+complete curves, and random trials of experiments, are computed again as well; one that cannot be,
+since its reference estimator finds no model, is told apart from one that is wrong. Exit code 1 if
+something is not as it should be.
 
 A build goes on only with numbers of the same code. After an update that changed kernels but no
 number, --adopt computes some cells of every curve of other code again, and takes the curve over if
@@ -21,9 +22,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lcdb_builders.experiments.replay import ReplayedTrial
     from lcdb_builders.reference.replayed import Replay
     from lcdb_builders.run.adopt import Adopted
     from lcdb_builders.storage.repair import Report
+
+    Again = Replay | ReplayedTrial
 
 __all__ = ["configure", "run"]
 
@@ -68,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     root = Path(named(arguments.database))
     report = _read(root, shown=not arguments.quiet)
-    cells: list[Replay] = []
+    cells: list[Again] = []
     if arguments.recompute and report.intact:
         cells = list(_recomputed(root, arguments))
     skipped = arguments.recompute if not report.intact else 0
@@ -113,7 +117,7 @@ def _size(path: Path) -> float:
     return 1000.0
 
 
-def _recomputed(root: Path, arguments: argparse.Namespace) -> Iterator[Replay]:
+def _recomputed(root: Path, arguments: argparse.Namespace) -> Iterator[Again]:
     from lcdb_builders.reference.replay import recompute_cells
     from lcdb_builders.run.progress import Words, choose
 
@@ -162,7 +166,7 @@ def _print_adopted(adopted: list[Adopted], intact: bool) -> None:
         print(f"{kept} of {len(adopted)} curves of other code are the same bit for bit: adopted")
 
 
-def _as_json(report: Report, cells: list[Replay], adopted: list[Adopted]) -> dict[str, Any]:
+def _as_json(report: Report, cells: list[Again], adopted: list[Adopted]) -> dict[str, Any]:
     return {
         "intact": report.intact,
         "checked": report.checked,
@@ -182,7 +186,7 @@ def _as_json(report: Report, cells: list[Replay], adopted: list[Adopted]) -> dic
     }
 
 
-def _print(root: Path, report: Report, cells: list[Replay], skipped: int) -> None:
+def _print(root: Path, report: Report, cells: list[Again], skipped: int) -> None:
     from lcdb.text import visible
 
     checked = ", ".join(f"{count} {kind}" for kind, count in sorted(report.checked.items()))

@@ -24,6 +24,7 @@ from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.scaling import scaled
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Block, Unit
+from lcdb_builders.experiments.replay import ReplayedTrial, replay_trial, stored_trials
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.reference.agreement import allowed
@@ -101,8 +102,8 @@ def replay(
 
 def recompute_cells(
     root: str | os.PathLike[str], count: int, seed: int = 0, *, allow_import: bool = False
-) -> Iterator[Replay]:
-    """Yield replays of random cells of a database, each cell of a complete curve equally likely.
+) -> Iterator[Replay | ReplayedTrial]:
+    """Yield replays of random cells: of complete curves, and trials of experiments, equally likely.
 
     Parameters
     ----------
@@ -119,12 +120,17 @@ def recompute_cells(
     with Database(root) as database:
         replayer = Replayer(database, allow_import=allow_import)
         units = [(key, unit) for key in database for unit in replayer.complete(key)]
-        if not units:
-            msg = f"{root} has no complete curve to recompute cells of"
-            raise NotFoundError(msg)
         cells = [len(unit.sizes) * replayer.contents(key).repetitions for key, unit in units]
-        share = np.array(cells) / sum(cells)
-        for place in rng.choice(len(units), size=count, p=share):
+        parts = stored_trials(root)
+        if not units and not parts:
+            msg = f"{root} has no complete curve, and no trial, to recompute cells of"
+            raise NotFoundError(msg)
+        share = np.array(cells + [len(trials) for trials in parts.values()], float)
+        for place in rng.choice(len(share), size=count, p=share / share.sum()):
+            if place >= len(units):
+                part, trials = list(parts.items())[place - len(units)]
+                yield replay_trial(root, part, int(rng.choice(trials)))
+                continue
             key, unit = units[place]
             labels = {dim: getattr(unit, dim) for dim in UNIT_DIMS}
             n = int(rng.choice(unit.sizes))

@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import h5py
 import numpy as np
 
-from lcdb.errors import DamagedError
 from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.domain.scaling import load_for
 from lcdb_builders.domain.unit import Block
@@ -20,16 +18,14 @@ from lcdb_builders.reference.block import draws_block
 from lcdb_builders.run.code import code_digest
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import Scores, canonical_scores
-from lcdb_builders.storage.cube import read_values
+from lcdb_builders.storage.cells import cells_of, stored_cell
 from lcdb_builders.storage.journal import Journal
-from lcdb_builders.storage.layout import Coverage
 from lcdb_builders.storage.lease import locked
 from lcdb_builders.storage.manifest import (
     Entry,
     Manifest,
     Slice,
     believed,
-    cube_path,
     manifest_path,
 )
 
@@ -132,15 +128,7 @@ def _chosen(
     journal: Journal, unit: AnyUnit, count: int, draw: np.random.Generator
 ) -> list[tuple[int, int]]:
     """Return some of the cells that are there, as size and repetition."""
-    entry = believed(journal.root, unit.dataset)
-    held = entry.by_unit.get(unit) if entry is not None else None
-    blocks = journal.verified(unit)
-    rectangles = held.coverage if held is not None else ()
-    most = max([*(b.stop for b in blocks), *(stop for *_, stop in rectangles)], default=0)
-    coverage = Coverage(unit, most, rectangles)
-    for block in blocks:
-        coverage.add_block(block)
-    there = np.argwhere(coverage.there)
+    there = cells_of(journal, unit)
     picked = draw.choice(len(there), min(count, len(there)), replace=False)
     return [(unit.sizes[i], int(r)) for i, r in there[np.sort(picked)]]
 
@@ -149,7 +137,7 @@ def _same(journal: Journal, unit: AnyUnit, n: int, repetition: int, *, allow_imp
     """Return whether a cell that is computed again has the bits that are stored."""
     block = Block(unit, (n,), repetition, repetition + 1)
     now = canonical_scores(block, _computed(journal.root, unit, block, allow_import))
-    stored = _stored(journal, block)
+    stored = stored_cell(journal, block)
     return all(stored[name].tobytes() == array.tobytes() for name, array in now.items())
 
 
@@ -161,28 +149,6 @@ def _computed(root: Path, unit: AnyUnit, block: Block, allow_import: bool) -> Sc
         return draws_block(snapshot, block, (unit.split,))[unit.split]
     learner = registry.for_unit(unit, allow_import=allow_import)
     return learner.block(snapshot, block, (unit.split,))[unit.split]
-
-
-def _stored(journal: Journal, block: Block) -> Scores:
-    """Return the values of one cell, from the journal or from the cube."""
-    n, repetition = block.sizes[0], block.first
-    for other in journal.find(block.unit):
-        if n in other.sizes and repetition in other.repetitions:
-            where = other.sizes.index(n), repetition - other.first
-            return {
-                name: np.ascontiguousarray(array[where][None, None])
-                for name, array in journal.read(other).items()
-            }
-    entry = believed(journal.root, block.unit.dataset)
-    if entry is None:
-        msg = f"{cube_path(journal.root, block.unit.dataset)} was damaged or replaced meanwhile"
-        raise DamagedError(msg)
-    row, values_of = block.unit.sizes.index(n), {}
-    with cube_path(journal.root, block.unit.dataset).open("rb") as raw, h5py.File(raw) as file:
-        for variable in block.unit.variables:
-            values = read_values(file, entry.contents, block.unit, variable)
-            values_of[variable.name] = np.ascontiguousarray(values[row, repetition][None, None])
-    return values_of
 
 
 def _record(journal: Journal, unit: AnyUnit) -> None:
