@@ -215,9 +215,8 @@ lcdb plot DIR --paper jordan2018 --figure 1
 ```
 
 What the numbers mean is in [dse.md](dse.md) and [pendulum.md](pendulum.md). What ships is a part
-of what the paper has: the number of trials stands beside each result (of tuned RF, those that
-were done when its build was stopped), and a larger build goes on from these, which stay what they
-are to the last bit.
+of what the paper has: the number of trials stands beside each result, and a larger build goes on
+from these, which stay what they are to the last bit.
 
 ## Table 1: CVaR 0.5 of the accuracy
 
