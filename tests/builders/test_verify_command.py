@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from lcdb_builders.domain import snapshot as snapshots
@@ -18,6 +19,7 @@ from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.pack import pack
 
 from lcdb.cli import main
+from lcdb.shipped import named
 from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
 SNAPSHOT = toy_snapshot()
@@ -74,8 +76,6 @@ def test_how_far_it_is_goes_elsewhere_than_what_was_found(database, capsys):
 def test_damage_is_told_by_file_and_unit(copy, capsys):
     cube = copy / "cubes" / "toy.nc"
     data = bytearray(cube.read_bytes())
-    import h5py
-
     with h5py.File(cube) as file:
         chunk = file["auc"].id.get_chunk_info(0)
     data[chunk.byte_offset + chunk.size // 2] ^= 1
@@ -186,6 +186,37 @@ def test_trials_that_ship_are_computed_again(capsys):
     assert main(["verify", "experiments", "--recompute", "4", "--seed", "3", "--quiet"]) == 0
     told = capsys.readouterr().out
     assert "4 of 4 recomputed cells are as stored" in told or "could not be checked" in told
+
+
+@pytest.mark.parametrize("release", [[], ["--release", "1.0"]])
+def test_summaries_are_read_too(tmp_path, capsys, release):
+    """Against the digests of their release, or against the sums of their own chunks."""
+    tutorial = named("tutorial")
+    assert main(["summarize", tutorial, "--out", str(tmp_path), "--sizes", "log:4", *release]) == 0
+    assert main(["verify", str(tmp_path), "--quiet"]) == 0
+    assert "2 summaries read\nevery file is what was written" in capsys.readouterr().out
+    path = tmp_path / "summaries" / "61.nc"
+    right = path.read_bytes()
+    with h5py.File(path) as file:
+        chunk = file["mean"].id.get_chunk_info(0)
+    middle = chunk.byte_offset + chunk.size // 2
+    for wrong in (
+        right[:middle] + bytes([right[middle] ^ 1]) + right[middle + 1 :], right[: len(right) // 2]
+    ):  # fmt: skip
+        path.write_bytes(wrong)
+        assert main(["verify", str(tmp_path), "--quiet"]) == 1
+        told = capsys.readouterr().out
+        assert f"NOT RIGHT {path}: " in told and "'lcdb summarize'" in told
+        assert ("the release has" in told) == bool(release)
+        assert "repairs what is damaged" not in told
+    path.unlink()
+    assert main(["verify", str(tmp_path), "--quiet"]) == bool(release)
+    assert ("it is missing, and the release has it" in capsys.readouterr().out) == bool(release)
+
+
+def test_summaries_have_no_status(capsys):
+    assert main(["status", "reference"]) == 1
+    assert "has summaries alone" in capsys.readouterr().err
 
 
 def test_status_writes_nothing(copy, monkeypatch, capsys):

@@ -162,6 +162,8 @@ def overview(root: str | os.PathLike[str]) -> Overview:
     path = Path(root)
     if not (path / "blocks").is_dir() and not (path / "cubes").is_dir():
         msg = f"{path} is not a database directory: it has neither blocks nor cubes"
+        if (path / "summaries").is_dir():
+            msg = f"{path} has summaries alone, of which nothing is to be built: try 'lcdb info'"
         raise NotFoundError(msg)
     journal = Journal(path)
     entries = [entry for dataset in _datasets(path) if (entry := _entry(path, dataset))]

@@ -7,6 +7,7 @@ packing writes the cube anew.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +16,7 @@ from pathlib import Path
 from lcdb.errors import DamagedError, FormatVersionError, LCDBError, NotFoundError, ReadError
 from lcdb.naming import cube_key, is_id, misplaced
 from lcdb.regular import FAILING, check_regular, read_error
+from lcdb.release import read_release
 from lcdb.schema import EXPERIMENTS
 from lcdb_builders.domain import snapshot
 from lcdb_builders.storage.blockfile import BlockFile
@@ -68,6 +70,10 @@ class Report:
         return not self.damage
 
 
+#: Folders of which a database has one at least; those of summaries come last.
+_FOLDERS = ("cubes", "blocks", "snapshots", "manifest", "summaries", "lifetimes")
+
+
 def files(root: str | Path) -> list[Path]:
     """Return what `verify` reads, if nothing changes meanwhile."""
     return [path for _, path, _ in _checks(_database(root))]
@@ -75,8 +81,8 @@ def files(root: str | Path) -> list[Path]:
 
 def _database(root: str | Path) -> Path:
     root = Path(root)
-    if not any((root / name).is_dir() for name in ("cubes", "blocks", "snapshots", "manifest")):
-        msg = f"{root} is not a database directory: it has none of cubes, blocks and snapshots"
+    if not any((root / name).is_dir() for name in _FOLDERS):
+        msg = f"{root} is not a database directory: it has none of {', '.join(_FOLDERS)}"
         raise NotFoundError(msg)
     return root
 
@@ -136,6 +142,12 @@ def _checks(root: Path) -> Iterator[tuple[str, Path, _Check]]:
                 continue
             kind = "blocks" if path.suffix == BLOCK_SUFFIX else "records"
             yield kind, path, partial(_check_journal, path)
+    release = read_release(root)
+    known = {} if release is None else release.files
+    there = [path for name in _FOLDERS[-2:] for path in _names(root / name, ".nc")]
+    lost = sorted(set(known) - {path.name for path in there})
+    for path in [*there, *(root / _FOLDERS[-2] / name for name in lost)]:
+        yield "summaries", path, partial(_check_summary, path, known.get(path.name))
 
 
 def _names(folder: Path, suffix: str) -> list[Path]:
@@ -215,6 +227,30 @@ def _manifest_is_readable(root: Path, dataset: str) -> bool:
         return bool(Manifest.read(root, dataset).entries)
     except DamagedError:
         return False
+
+
+_AGAIN = "take it from where it came from, or make it again of its cube: 'lcdb summarize'"
+
+
+def _check_summary(path: Path, sha256: str | None) -> list[Damage]:
+    """Hold a summary against its release; one of no release against the sums of its chunks."""
+    if sha256 is None:
+        from lcdb.database import Database  # xarray, which builders do without
+
+        try:
+            with Database(path) as db:
+                for key in (*db, *db.experiments):
+                    db[key].load()
+        except (DamagedError, NotFoundError) as error:
+            return [Damage(path, f"{' '.join(str(error).split())}; {_AGAIN}", repairable=False)]
+        return []
+    if not path.exists():
+        return [Damage(path, f"it is missing, and the release has it: {_AGAIN}", repairable=False)]
+    actual = hashlib.sha256(path.read_bytes()).hexdigest()
+    if actual == sha256:
+        return []
+    what = f"its digest is {actual[:12]}…, and the release has {sha256[:12]}…: {_AGAIN}"
+    return [Damage(path, what, repairable=False)]
 
 
 def _labels(entry: Entry) -> tuple[str, ...]:
