@@ -35,6 +35,9 @@ lcdb verify DIR --recompute 2000
 lcdb summarize DIR --out SMALL --sizes log:48 --bits 14 --release VERSION
 ```
 
+The paper has every n, and tunes all of its curves: [its tables at every n](every_n.md) are
+there for some of these datasets, and show how far the estimates on this page are off.
+
 {holdings.section(found)}
 
 {normality.section(found)}
