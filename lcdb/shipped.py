@@ -120,8 +120,8 @@ def _summaries(plan: str) -> Database:
 def experiments(*, chunks: Any = None) -> Database:
     """Open the experiments that ship with the package: trials of `dse`, lifetimes of `pendulum`.
 
-    Five learners under random hyper-parameters on three generated tasks, and two of them tuned; and
-    the summary of lifetimes of two agents, without the returns of their episodes.
+    Five learners under random hyper-parameters on three generated tasks, and tuned; and the summary
+    of lifetimes of two agents, without the returns of their episodes.
 
     Parameters
     ----------
