@@ -70,8 +70,9 @@ class Report:
         return not self.damage
 
 
-#: Folders of which a database has one at least; those of summaries come last.
-_FOLDERS = ("cubes", "blocks", "snapshots", "manifest", "summaries", "lifetimes")
+_SUMMARIES = ("summaries", "lifetimes")
+#: Folders of which a database has one at least.
+_FOLDERS = ("cubes", "blocks", "snapshots", "manifest", *_SUMMARIES)
 
 
 def files(root: str | Path) -> list[Path]:
@@ -144,9 +145,9 @@ def _checks(root: Path) -> Iterator[tuple[str, Path, _Check]]:
             yield kind, path, partial(_check_journal, path)
     release = read_release(root)
     known = {} if release is None else release.files
-    there = [path for name in _FOLDERS[-2:] for path in _names(root / name, ".nc")]
+    there = [path for name in _SUMMARIES for path in _names(root / name, ".nc")]
     lost = sorted(set(known) - {path.name for path in there})
-    for path in [*there, *(root / _FOLDERS[-2] / name for name in lost)]:
+    for path in [*there, *(root / "summaries" / name for name in lost)]:
         yield "summaries", path, partial(_check_summary, path, known.get(path.name))
 
 
