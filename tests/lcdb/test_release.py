@@ -80,6 +80,15 @@ def test_a_shipped_summary_is_opened_by_name(small, tmp_path, monkeypatch, capsy
     assert "table_A8,61,samples,150,150" in capsys.readouterr().out
 
 
+def test_what_is_there_at_every_n_has_a_name(capsys):
+    assert main(["info", "turan2026"]) == 0
+    assert "The plan turan2026 of lcdb, version" in capsys.readouterr().out
+    assert main(["tables", "turan2026", "--table", "A8", "--format", "csv"]) == 0
+    assert "table_A8,61,samples,150,150" in capsys.readouterr().out
+    path = shipped.named("turan2026")
+    assert shipped.opening(path) == "lcdb.shipped.turan2026()"
+
+
 def test_the_tutorial_has_a_name_too(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["info", "tutorial"]) == 0
