@@ -17,8 +17,9 @@ from lcdb.tables.paired import LEFT_OUT
 # Facts of the builds, which no file of a summary has.
 _HOW = """Each was built by `lcdb build turan2026 --out EVERY --dataset ID` on two cores of an AMD
 EPYC (Linux, Python 3.11, NumPy 2.4, Numba 0.68) at commit 8c87183: iris in some 0.3 core-hours,
-heart-statlog in 0.5, beside other work, so that these are upper bounds. Of each, 2,000 random cells
-of the full cube were computed again (`lcdb verify EVERY --recompute 2000`): all are as stored."""
+heart-statlog in 0.5 and thyroid-recurrence in 1.2, beside other work, so that these are upper
+bounds. Of each, 2,000 random cells of the full cube were computed again (`lcdb verify EVERY
+--recompute 2000`): all are as stored."""
 
 _TESTS = {
     "rate": "Shapiro-Wilk",
