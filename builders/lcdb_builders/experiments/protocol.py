@@ -30,6 +30,9 @@ MAKERS = {
 class Maker(Protocol):
     """What the module of an experiment has."""
 
+    #: What computes the trials; raised when their numbers change.
+    IMPLEMENTATION: str
+
     def prepare(self) -> None:
         """Import and compile what computes, so that it is nobody's time."""
 

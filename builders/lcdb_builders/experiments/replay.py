@@ -11,7 +11,7 @@ import numpy as np
 from lcdb.schema import EXPERIMENTS
 from lcdb_builders.domain.part import Part
 from lcdb_builders.domain.unit import Block
-from lcdb_builders.experiments.protocol import trials_of
+from lcdb_builders.experiments.protocol import maker_of, trials_of
 from lcdb_builders.storage.blockfile import canonical_scores
 from lcdb_builders.storage.cells import cells_of, stored_cell
 from lcdb_builders.storage.environment import environment, same_kind
@@ -33,7 +33,7 @@ class ReplayedTrial:
     different
         Names of the variables that have other bits now.
     expects_same_bits
-        Whether what is stored comes from this type of machine.
+        Whether what is stored comes from this implementation, on this type of machine.
     """
 
     part: Part
@@ -48,7 +48,7 @@ class ReplayedTrial:
 
     @property
     def unchecked(self) -> bool:
-        """Whether nothing can be said: other bits, of another type of machine."""
+        """Whether nothing can be said: other bits, of another version or type of machine."""
         return bool(self.different) and not self.expects_same_bits
 
     @property
@@ -108,6 +108,7 @@ def replay_trial(root: str | os.PathLike[str], part: Part, trial: int) -> Replay
     names = tuple(name for name, array in now.items() if stored[name].tobytes() != array.tobytes())
     entry = believed(journal.root, part.dataset)
     known = entry.by_unit.get(part) if entry is not None else None
+    ours = part.implementation == maker_of(part).IMPLEMENTATION and known is not None
     machine = environment()
-    expects = known is not None and all(same_kind(machine, other) for other in known.computed_on)
+    expects = ours and all(same_kind(machine, other) for other in known.computed_on)
     return ReplayedTrial(part, trial, names, expects)
