@@ -109,6 +109,8 @@ def replay_trial(root: str | os.PathLike[str], part: Part, trial: int) -> Replay
     entry = believed(journal.root, part.dataset)
     known = entry.by_unit.get(part) if entry is not None else None
     ours = part.implementation == maker_of(part).IMPLEMENTATION and known is not None
-    machine = environment()
-    expects = ours and all(same_kind(machine, other) for other in known.computed_on)
+    # Without an entry, nobody knows what computed it.
+    computed_on = known.computed_on if known is not None else ()
+    expects = part.implementation == maker_of(part).IMPLEMENTATION and bool(computed_on)
+    expects = expects and all(same_kind(environment(), other) for other in computed_on)
     return ReplayedTrial(part, trial, names, expects)
