@@ -108,7 +108,6 @@ def replay_trial(root: str | os.PathLike[str], part: Part, trial: int) -> Replay
     names = tuple(name for name, array in now.items() if stored[name].tobytes() != array.tobytes())
     entry = believed(journal.root, part.dataset)
     known = entry.by_unit.get(part) if entry is not None else None
-    ours = part.implementation == maker_of(part).IMPLEMENTATION and known is not None
     # Without an entry, nobody knows what computed it.
     computed_on = known.computed_on if known is not None else ()
     expects = part.implementation == maker_of(part).IMPLEMENTATION and bool(computed_on)
