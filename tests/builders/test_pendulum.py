@@ -350,9 +350,10 @@ eight = np.arange(8)
 returns, sigmas, frozen = np.empty((2, 8)), np.empty(8), np.empty(8, np.int64)
 actor_critic(3, 4, eight, np.full(8, 0.02), np.full(8, 0.03), np.full(8, 0.5), eight % 5 * 2,
              eight % 3, 1.0, True, 24, returns, sigmas, frozen)
-single = np.empty(3)
-sigma, _ = ppo(3, 4, 0, 0.01, 0.9, 9, 8, 17, 2, 8, 0.2, True, 24, single)
-np.save(sys.argv[1], np.concatenate([returns.ravel(), sigmas, single, [sigma]]))
+two, settings = np.empty((3, 2)), [0.01, 0.9, [9, 0], [8, 0], [17, 20], [2, 3], [8, 7], 0.2]
+settings = [np.resize(values, 2) for values in settings]
+ppo(3, 4, eight[:2], *settings, True, 24, two, sigmas[1:3], frozen[:2])
+np.save(sys.argv[1], np.concatenate([returns.ravel(), sigmas, two.ravel()]))
 """
 
 

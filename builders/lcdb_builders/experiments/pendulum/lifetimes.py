@@ -6,7 +6,7 @@ other neighbours leave it as it is, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -219,50 +219,54 @@ def _run(
         freeze_episode=np.empty(len(trials), np.int64),
         hyperparameters=columns,
     )
-    if algorithm == "ppo":
-        _run_ppo(key, trials, agents, PARTIAL_MINIBATCHES[partial_minibatch])
-    else:
-        _run_actor_critic(key, trials, agents, *SIGMAS[sigma])
+    options = (PARTIAL_MINIBATCHES[partial_minibatch],) if algorithm == "ppo" else SIGMAS[sigma]
+    for lanes in _eights(algorithm, columns):
+        _run_eight(algorithm, key, trials, agents, lanes, options)
     return agents
 
 
-def _run_ppo(key: StreamKey, trials: np.ndarray, agents: Lifetimes, partial: bool) -> None:
-    columns = [agents.hyperparameters[parameter.name] for parameter in parameters_of("ppo")]
-    for i, trial in enumerate(trials):
-        settings = [column[i] for column in columns]
-        agents.final_sigma[i], agents.freeze_episode[i] = ppo(
-            *key, trial, *settings, partial, STEPS, agents.episode_return[i]
-        )
+def _eights(algorithm: str, columns: dict[str, np.ndarray]) -> Iterator[np.ndarray]:
+    """Yield which lifetimes run in step: eight, of PPO also fewer.
+
+    Actor-Critic's have critics of like size beside each other, whose loops they share, and the last
+    eight are filled up with lifetimes that run, and are thrown away, again.
+    """
+    orders = columns["critic_independent_order"], columns["critic_dependent_order"]
+    alone = algorithm == "ppo"
+    order = np.arange(len(orders[0])) if alone else np.lexsort(orders)
+    for first in range(0, len(order), EIGHT):
+        chosen = order[first : first + EIGHT]
+        yield chosen if alone else np.resize(chosen, EIGHT)
 
 
-def _run_actor_critic(
-    key: StreamKey, trials: np.ndarray, agents: Lifetimes, start: float, learned: bool
+def _run_eight(
+    algorithm: str,
+    key: StreamKey,
+    trials: np.ndarray,
+    agents: Lifetimes,
+    lanes: np.ndarray,
+    options: tuple,
 ) -> None:
-    """Run trials by eights, with critics of like size beside each other: the loops are shared.
+    """Run some lifetimes in step.
 
     Parameters
     ----------
-    key, trials
+    algorithm, key, trials
         As `_run` takes them.
     agents
         Has the hyper-parameters; the rest is filled in.
-    start, learned
-        Of the standard deviation of actions, see `SIGMAS`.
+    lanes
+        Which of them; one that stands there twice yields the same each time.
+    options
+        What the algorithm takes beside its hyper-parameters.
     """
-    columns = agents.hyperparameters
-    orders = columns["critic_independent_order"], columns["critic_dependent_order"]
-    order = np.lexsort(orders)
-    episodes = agents.episode_return.shape[1]
-    for first in range(0, len(order), EIGHT):
-        chosen = order[first : first + EIGHT]
-        # The last eight are filled up with trials that are run, and thrown away, again.
-        lanes = chosen[np.arange(EIGHT) % len(chosen)]
-        settings = [columns[parameter.name][lanes] for parameter in parameters_of("actor_critic")]
-        returns = np.empty((episodes, EIGHT))
-        deviations, frozen = np.empty(EIGHT), np.empty(EIGHT, np.int64)
-        actor_critic(
-            *key, trials[lanes], *settings, start, learned, STEPS, returns, deviations, frozen
-        )
-        agents.episode_return[chosen] = returns.T[: len(chosen)]
-        agents.final_sigma[chosen] = deviations[: len(chosen)]
-        agents.freeze_episode[chosen] = frozen[: len(chosen)]
+    settings = [
+        agents.hyperparameters[parameter.name][lanes] for parameter in parameters_of(algorithm)
+    ]
+    returns = np.empty((agents.episode_return.shape[1], len(lanes)))
+    deviations, frozen = np.empty(len(lanes)), np.empty(len(lanes), np.int64)
+    run = {"ppo": ppo, "actor_critic": actor_critic}[algorithm]
+    run(*key, trials[lanes], *settings, *options, STEPS, returns, deviations, frozen)
+    agents.episode_return[lanes] = returns.T
+    agents.final_sigma[lanes] = deviations
+    agents.freeze_episode[lanes] = frozen

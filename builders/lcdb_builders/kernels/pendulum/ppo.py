@@ -18,11 +18,15 @@ from lcdb_builders.kernels.core.simd import (
     EIGHT,
     choose,
     eight,
+    load,
     load_eight,
     root,
     rows_of_eight,
+    spread,
+    store,
     store_eight,
     total,
+    zeros,
 )
 from lcdb_builders.kernels.pendulum.actor_critic import DISCOUNT, TOO_LARGE
 from lcdb_builders.kernels.pendulum.environment import scaled_angle, scaled_speed, step
@@ -38,46 +42,66 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-5
 # What is kept of a sample, and of a sample in a minibatch.
 ACTION, DENSITY, REWARD, VALUE, ADVANTAGE, RETURN, MEAN = range(7)
 
-#: Parameters of PPO, see `ppo`.
-Settings = namedtuple("Settings", "rate trace_decay epochs batch_size clip partial")
-#: A stream of random numbers: its key and trial.
-Stream = namedtuple("Stream", "key0 key1 trial")
+# Rows of what the lanes of a vector have: a scaled state, an action, a reward; and log deviations.
+X1, X2, MOVE, GAIN, LOG_DEVIATION = range(5)
+
+#: How lifetimes are run: the parameters of `ppo`.
+Settings = namedtuple(
+    "Settings",
+    "key0 key1 trials rate trace_decay independent dependent segment_size epochs batch_size clip "
+    "partial",
+)
 #: What is learned: `weights` of policy and critic in rows of eight, of which the policy has the
-#: first `policy_rows`; `moments` (3, weights + 8), the first and second of each weight and room for
-#: a gradient, in which the log deviation has the first place behind the weights; `powers` (2,) of
-#: the moments' decays.
+#: first `policy_rows`; `moments` (3, weights + 8 or more), the first and second of each weight and
+#: room for a gradient, in which the log deviation has the first place behind the weights; `powers`
+#: (2,) of the moments' decays.
 Agent = namedtuple("Agent", "weights policy_rows moments powers")
-#: Samples: `segment` (6, samples), their numbers; `features` (samples + 1, weights), the last of
-#: the state after them; `begins` (samples + 1,), 1 where an episode starts; and room for a
+#: Room for samples: `segment` (6, samples), their numbers; `features` (samples + 1, weights), the
+#: last of the state after them; `begins` (samples + 1,), 1 where an episode starts; and, for a
 #: minibatch of them, `order` (samples,) and `batch` (7, samples).
 Samples = namedtuple("Samples", "segment features begins order batch")
+#: Lifetimes in step: arrays of `agents` and of their `samples` have one dimension more, but for
+#: those of minibatches; `waves` of one state, and `lanes`, see above.
+Lives = namedtuple("Lives", "settings agents samples waves lanes")
 
 
 @kernel(glue=True)
-def _agent_of(independent, dependent):
-    """Return an agent that has learned nothing."""
-    policy_rows = rows_of(POLICY_INDEPENDENT, POLICY_DEPENDENT)
-    rows = policy_rows + rows_of(independent, dependent)
-    moments = rows_of_eight(3 * (rows + 1)).reshape(3, -1)
-    return Agent(
-        weights=rows_of_eight(rows).reshape(-1),
-        policy_rows=policy_rows,
-        moments=moments,
-        powers=np.ones(2),
+def _lives_of(settings):
+    """Return lifetimes that begin."""
+    count, policy_rows = len(settings.trials), rows_of(POLICY_INDEPENDENT, POLICY_DEPENDENT)
+    rows, size = policy_rows, settings.segment_size.max()
+    for lane in range(count):
+        critic = rows_of(settings.independent[lane], settings.dependent[lane])
+        rows = max(rows, policy_rows + critic)
+    agents = Agent(
+        rows_of_eight(rows * count).reshape(count, -1),
+        policy_rows,
+        rows_of_eight(3 * (rows + 1) * count).reshape(count, 3, -1),
+        np.ones((count, 2)),
     )
+    samples = Samples(
+        np.empty((count, 6, size)),
+        rows_of_eight(rows * (size + 1) * count).reshape(count, size + 1, -1),
+        np.zeros((count, size + 1)),
+        np.empty(size, np.int64),
+        rows_of_eight(7 * (settings.batch_size.max() // EIGHT + 1)).reshape(7, -1),
+    )
+    return Lives(settings, agents, samples, rows_of_eight(8).reshape(-1), rows_of_eight(5))
 
 
 @kernel(glue=True)
-def _samples_of(size, batch_size, width):
-    """Return room for samples of so many features."""
-    lanes = (batch_size + EIGHT - 1) // EIGHT
-    return Samples(
-        segment=np.empty((6, size)),
-        features=rows_of_eight(width // EIGHT * (size + 1)).reshape(size + 1, width),
-        begins=np.zeros(size + 1),
-        order=np.empty(size, np.int64),
-        batch=rows_of_eight(7 * lanes).reshape(7, -1),
+def _learner(lives, lane):
+    """Return agent and samples of one lifetime."""
+    settings, agents, samples = lives.settings, lives.agents, lives.samples
+    rows = agents.policy_rows + rows_of(settings.independent[lane], settings.dependent[lane])
+    agent = Agent(
+        agents.weights[lane, : EIGHT * rows],
+        agents.policy_rows,
+        agents.moments[lane],
+        agents.powers[lane],
     )
+    segment, features, begins = samples.segment[lane], samples.features[lane], samples.begins[lane]
+    return agent, Samples(segment, features, begins, samples.order, samples.batch)
 
 
 @kernel(borrow=True)
@@ -86,7 +110,7 @@ def _advantages(segment, begins, value_after, trace_decay):
 
     ``begins[i]`` is 1 where sample i starts an episode: the sample before has no future.
     """
-    size = segment.shape[1]
+    size = len(begins) - 1
     advantage, mean = 0.0, 0.0
     for i in range(size - 1, -1, -1):
         goes_on = 1.0 - begins[i + 1]
@@ -146,7 +170,7 @@ def _slopes(batch, size, log_deviation, clip):
 
 @kernel(borrow=True)
 def _gradient(gradient, slopes, features, chosen, first, stop):
-    """Add up slope times feature over a minibatch.
+    """Add up slope times feature over a minibatch, for four rows at a time.
 
     Parameters
     ----------
@@ -157,13 +181,15 @@ def _gradient(gradient, slopes, features, chosen, first, stop):
     features
         (samples + 1, weights).
     first, stop
-        Rows of eight weights that are filled in: first..stop-1.
+        Rows of eight weights that are filled in: first..stop-1, and up to three before these.
     """
-    for row in range(first, stop):
-        sum_ = eight(0.0)
+    for start in range(first, stop, 4):
+        row = min(start, stop - 4)
+        sum_ = zeros(slopes[0])
         for j in range(len(chosen)):
-            sum_ = sum_ + slopes[j] * load_eight(features[chosen[j]], row)
-        store_eight(sum_, gradient, row)
+            feature = load(features[chosen[j]], EIGHT * row)
+            sum_ = sum_ + spread(slopes[j], feature) * feature
+        store(sum_, gradient, EIGHT * row)
 
 
 @kernel(inline=True)
@@ -197,35 +223,33 @@ def _move(agent, log_deviation, slope, rate):
 
 
 @kernel(borrow=True)
-def _improve(stream, epoch, agent, log_deviation, samples, settings):
+def _improve(settings, lane, segment, agent, log_deviation, samples):
     """Run the epochs of one segment; return log deviation.
 
     Parameters
     ----------
-    stream, epoch
-        What orders the samples, and how many epochs of the lifetime came before.
-    agent, log_deviation
-        What is improved.
-    samples, settings
-        The segment, and how to learn from it: samples that do not fill the last minibatch of an
-        epoch are used if ``settings.partial``.
+    settings, lane, segment
+        How to learn, which lifetime it is, and how many segments of it came before.
+    agent, log_deviation, samples
+        What is improved, and by which segment.
     """
-    order, batch, gradient = samples.order, samples.batch, agent.moments[2]
-    rows, policy_rows = len(agent.weights) // EIGHT, agent.policy_rows
-    size, batch_size = len(order), settings.batch_size
+    size, batch_size = settings.segment_size[lane], settings.batch_size[lane]
     stop = size if settings.partial else size // batch_size * batch_size
-    for _ in range(settings.epochs):
+    order, key, batch = samples.order[:size], (settings.key0, settings.key1), samples.batch
+    gradient, rows, policy_rows = agent.moments[2], len(agent.weights) // EIGHT, agent.policy_rows
+    for epoch in range(settings.epochs[lane]):
         for i in range(size):
             order[i] = i
-        permute_head(stream.key0, stream.key1, epoch, stream.trial, SHUFFLES, order, size)
-        epoch += 1
+        epoch += segment * settings.epochs[lane]
+        permute_head(*key, epoch, settings.trials[lane], SHUFFLES, order, size)
         for first in range(0, stop, batch_size):
             chosen = order[first : min(first + batch_size, size)]
             _outputs(samples, chosen, agent, log_deviation)
-            slope = _slopes(batch, len(chosen), log_deviation, settings.clip)
-            _gradient(gradient, batch[MEAN], samples.features, chosen, 0, policy_rows)
+            slope = _slopes(batch, len(chosen), log_deviation, settings.clip[lane])
+            # The critic's first: it may reach into the policy's.
             _gradient(gradient, batch[VALUE], samples.features, chosen, policy_rows, rows)
-            log_deviation = _move(agent, log_deviation, slope, settings.rate)
+            _gradient(gradient, batch[MEAN], samples.features, chosen, 0, policy_rows)
+            log_deviation = _move(agent, log_deviation, slope, settings.rate[lane])
     return log_deviation
 
 
@@ -240,44 +264,117 @@ def _finite(weights, log_deviation):
 
 
 @kernel(borrow=True)
-def _learn(stream, epoch, agent, log_deviation, samples, settings, begins):
+def _learn(settings, lane, segment, agent, log_deviation, samples, begins):
     """Improve an agent by a segment; return log deviation, and whether all is within bounds.
 
     Parameters
     ----------
-    stream, epoch
-        As of `_improve`.
-    agent, log_deviation
-        What is changed.
-    samples, settings
-        The segment is full, and the features of the state after it are there.
+    settings, lane, segment, agent, log_deviation, samples
+        As `_improve` takes them; the features of the state after the segment are there.
     begins
         Whether that state is the first of an episode.
     """
-    size, rows = len(samples.order), len(agent.weights) // EIGHT
+    size, rows = settings.segment_size[lane], len(agent.weights) // EIGHT
     value = dot(agent.weights, samples.features[size], agent.policy_rows, rows)
     samples.begins[size] = 0.0
-    decay = DISCOUNT * settings.trace_decay
-    spread = _advantages(samples.segment, samples.begins, 0.0 if begins else value, decay)
+    starts, decay = samples.begins[: size + 1], DISCOUNT * settings.trace_decay[lane]
+    spread = _advantages(samples.segment, starts, 0.0 if begins else value, decay)
     if not (0.0 < spread < TOO_LARGE):
         return log_deviation, False
-    log_deviation = _improve(stream, epoch, agent, log_deviation, samples, settings)
+    log_deviation = _improve(settings, lane, segment, agent, log_deviation, samples)
     return log_deviation, _finite(agent.weights, log_deviation)
+
+
+@kernel(inline=True, borrow=True)
+def _observe(lives, lane, features):
+    """Write the features of an agent's state, those of its policy first."""
+    independent, dependent = lives.settings.independent[lane], lives.settings.dependent[lane]
+    highest = max(independent, dependent, POLICY_INDEPENDENT)
+    waves_of(lives.waves, lives.lanes[X1, lane], lives.lanes[X2, lane], highest)
+    row = rows_into(features, 0, lives.waves, POLICY_INDEPENDENT, POLICY_DEPENDENT)
+    rows_into(features, row, lives.waves, independent, dependent)
+
+
+@kernel(inline=True, borrow=True)
+def _act(agent, samples, i, sigma, log_deviation, z):
+    """Note all of sample `i` but its reward; return its action.
+
+    Parameters
+    ----------
+    agent, samples, i
+        Who acts, where the features of the sample are, and which it is.
+    sigma, log_deviation, z
+        Standard deviation of actions and its logarithm, and a standard normal number.
+    """
+    weights, features, policy_rows = agent.weights, samples.features[i], agent.policy_rows
+    action = dot(weights, features, 0, policy_rows) + sigma * z
+    samples.segment[ACTION, i] = action
+    samples.segment[DENSITY, i] = -0.5 * z * z - log_deviation
+    samples.segment[VALUE, i] = dot(weights, features, policy_rows, len(weights) // EIGHT)
+    return action
+
+
+@kernel(borrow=True)
+def _live(lives, episode, noise, deviations, freeze_episodes):
+    """Live through an episode; row X1 has the starting angles, and then the returns.
+
+    Parameters
+    ----------
+    lives
+        What goes on.
+    episode, noise
+        Which one it is, and its normal numbers.
+    deviations, freeze_episodes
+        See `ppo`.
+    """
+    settings, lanes = lives.settings, lives.lanes
+    angle, speed, sum_ = load_eight(lanes, X1), eight(0.0), eight(0.0)
+    for t in range(len(noise)):
+        store_eight(scaled_angle(angle), lanes, X1)
+        store_eight(scaled_speed(speed), lanes, X2)
+        time = episode * len(noise) + t
+        for lane in range(noise.shape[1]):
+            agent, samples = _learner(lives, lane)
+            size, log_deviation = settings.segment_size[lane], lanes[LOG_DEVIATION, lane]
+            i = (time - 1) % size + 1
+            samples.segment[REWARD, i - 1] = lanes[GAIN, lane]
+            _observe(lives, lane, samples.features[i])
+            if i == size:
+                if time > 0 and freeze_episodes[lane] < 0:
+                    log_deviation, fine = _learn(
+                        settings, lane, time // size - 1, agent, log_deviation, samples, t == 0
+                    )
+                    lanes[LOG_DEVIATION, lane] = log_deviation
+                    deviations[lane] = exponential(log_deviation)
+                    freeze_episodes[lane] = -1 if fine else episode
+                for k in range(len(agent.weights)):
+                    samples.features[0, k] = samples.features[size, k]
+                i = 0
+            samples.begins[i] = t == 0
+            sigma, z = deviations[lane], noise[t, lane]
+            lanes[MOVE, lane] = _act(agent, samples, i, sigma, log_deviation, z)
+        angle, speed, reward = step(angle, speed, load_eight(lanes, MOVE))
+        store_eight(reward, lanes, GAIN)
+        sum_ = sum_ + reward
+    store_eight(sum_, lanes, X1)
 
 
 @kernel
 def ppo(
-    key0, key1, trial, rate, trace_decay, independent, dependent, segment_size, epochs, batch_size,
-    clip, partial, steps, returns,
+    key0, key1, trials, rate, trace_decay, independent, dependent, segment_size, epochs, batch_size,
+    clip, partial, steps, returns, deviations, freeze_episodes,
 ):  # fmt: skip
-    """Run one lifetime.
+    """Run up to eight lifetimes in step: their pendulums are the lanes of a vector.
+
+    The operations of a pendulum's step wait for each other, so that eight take as long as one. An
+    agent learns by itself, whenever its segment is full.
 
     Parameters
     ----------
-    key0, key1, trial
-        Stream key, and the trial of it.
+    key0, key1, trials
+        Stream key, and the trials of it.
     rate, trace_decay
-        Adam's step size, and lambda.
+        Adam's step size, and lambda; of each lifetime, as all up to `clip`.
     independent, dependent
         Order of the critic.
     segment_size, epochs, batch_size, clip
@@ -289,53 +386,23 @@ def ppo(
     steps
         Length of an episode, an even number.
     returns
-        (episodes,): the sum of rewards of each episode, to be filled in.
-
-    Returns
-    -------
-    deviation, freeze_episode
-        Standard deviation of actions at the end, and the episode in which learning stopped because
-        a number left all bounds, -1 if none.
+        (episodes, lifetimes): the sum of rewards of each episode, to be filled in.
+    deviations, freeze_episodes
+        (lifetimes,): the standard deviation of actions at the end, and the episode in which
+        learning stopped because a number left all bounds, -1 if none; to be filled in.
     """
-    agent = _agent_of(independent, dependent)
-    weights, policy_rows, rows = agent.weights, agent.policy_rows, len(agent.weights) // EIGHT
-    highest = max(independent, dependent, POLICY_INDEPENDENT)
-    samples = _samples_of(segment_size, batch_size, len(weights))
-    segment, features = samples.segment, samples.features
-    settings = Settings(rate, trace_decay, epochs, batch_size, clip, partial)
-    stream = Stream(key0, key1, trial)
-    waves = rows_of_eight(8).reshape(-1)
-    noise = rows_of_eight((steps + EIGHT - 1) // EIGHT).reshape(-1)[:steps].reshape(steps, 1)
-    trials = np.full(1, trial)
-    log_deviation, freeze_episode = 0.0, -1
-    kept, epoch = 0, 0
+    lives = _lives_of(
+        Settings(
+            key0, key1, trials, rate, trace_decay, independent, dependent, segment_size, epochs,
+            batch_size, clip, partial,
+        )
+    )  # fmt: skip
+    noise = np.empty((steps, len(trials)))
+    deviations[:] = 1.0
+    freeze_episodes[:] = -1
     for episode in range(len(returns)):
         normals_into(key0, key1, episode, trials, noise)
-        angle = starting_angle(key0, key1, episode, trial)
-        speed, sum_ = 0.0, 0.0
-        for t in range(steps):
-            waves_of(waves, scaled_angle(angle), scaled_speed(speed), highest)
-            row = rows_into(features[kept], 0, waves, POLICY_INDEPENDENT, POLICY_DEPENDENT)
-            rows_into(features[kept], row, waves, independent, dependent)
-            if kept == segment_size:
-                if freeze_episode < 0:
-                    log_deviation, fine = _learn(
-                        stream, epoch, agent, log_deviation, samples, settings, t == 0
-                    )
-                    epoch += epochs
-                    freeze_episode = -1 if fine else episode
-                features[0] = features[kept]
-                kept = 0
-            mean = dot(weights, features[kept], 0, policy_rows)
-            z = noise[t, 0]
-            action = mean + exponential(log_deviation) * z
-            segment[ACTION, kept] = action
-            segment[DENSITY, kept] = -0.5 * z * z - log_deviation
-            segment[VALUE, kept] = dot(weights, features[kept], policy_rows, rows)
-            samples.begins[kept] = t == 0
-            angle, speed, reward = step(angle, speed, action)
-            segment[REWARD, kept] = reward
-            sum_ += reward
-            kept += 1
-        returns[episode] = sum_
-    return exponential(log_deviation), freeze_episode
+        for lane in range(len(trials)):
+            lives.lanes[X1, lane] = starting_angle(key0, key1, episode, trials[lane])
+        _live(lives, episode, noise, deviations, freeze_episodes)
+        returns[episode] = lives.lanes[X1, : len(trials)]
