@@ -119,10 +119,10 @@ def test_the_first_episode_is_that_of_plain_arithmetic(algorithm):
 def run_eight(settings, steps, episodes=1, learns=True, sigma=1.0):
     """Actor-Critic of short episodes; eight trials of the same settings."""
     key = stream_key(SEED, "pendulum", "simulation", "actor_critic")
-    columns = [np.full(8, value) for value in settings.values()]
+    columns = tuple(np.full(8, value) for value in settings.values())
     returns, sigmas = np.empty((episodes, 8)), np.empty(8)
     frozen = np.empty(8, np.int64)
-    actor_critic(*key, np.arange(8), *columns, sigma, learns, steps, returns, sigmas, frozen)
+    actor_critic(key, np.arange(8), columns, sigma, learns, steps, returns, sigmas, frozen)
     return returns, sigmas, frozen
 
 
@@ -348,11 +348,11 @@ from lcdb_builders.kernels.pendulum.actor_critic import actor_critic
 from lcdb_builders.kernels.pendulum.ppo import ppo
 eight = np.arange(8)
 returns, sigmas, frozen = np.empty((2, 8)), np.empty(8), np.empty(8, np.int64)
-actor_critic(3, 4, eight, np.full(8, 0.02), np.full(8, 0.03), np.full(8, 0.5), eight % 5 * 2,
-             eight % 3, 1.0, True, 24, returns, sigmas, frozen)
+settings = np.full(8, 0.02), np.full(8, 0.03), np.full(8, 0.5), eight % 5 * 2, eight % 3
+actor_critic((3, 4), eight, settings, 1.0, True, 24, returns, sigmas, frozen)
 two, settings = np.empty((3, 2)), [0.01, 0.9, [9, 0], [8, 0], [17, 20], [2, 3], [8, 7], 0.2]
-settings = [np.resize(values, 2) for values in settings]
-ppo(3, 4, eight[:2], *settings, True, 24, two, sigmas[1:3], frozen[:2])
+settings = tuple(np.resize(values, 2) for values in settings)
+ppo((3, 4), eight[:2], settings, True, 24, two, sigmas[1:3], frozen[:2])
 np.save(sys.argv[1], np.concatenate([returns.ravel(), sigmas, two.ravel()]))
 """
 

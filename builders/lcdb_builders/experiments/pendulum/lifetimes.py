@@ -260,13 +260,12 @@ def _run_eight(
     options
         What the algorithm takes beside its hyper-parameters.
     """
-    settings = [
-        agents.hyperparameters[parameter.name][lanes] for parameter in parameters_of(algorithm)
-    ]
+    names = [parameter.name for parameter in parameters_of(algorithm)]
+    settings = tuple(agents.hyperparameters[name][lanes] for name in names)
     returns = np.empty((agents.episode_return.shape[1], len(lanes)))
     deviations, frozen = np.empty(len(lanes)), np.empty(len(lanes), np.int64)
     run = {"ppo": ppo, "actor_critic": actor_critic}[algorithm]
-    run(*key, trials[lanes], *settings, *options, STEPS, returns, deviations, frozen)
+    run(key, trials[lanes], settings, *options, STEPS, returns, deviations, frozen)
     agents.episode_return[lanes] = returns.T
     agents.final_sigma[lanes] = deviations
     agents.freeze_episode[lanes] = frozen

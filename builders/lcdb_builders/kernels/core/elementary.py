@@ -11,16 +11,15 @@ import math
 import struct
 
 import numpy as np
-from numba import config, types
-from numba.extending import intrinsic
+from numba import config
 
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.simd import fma
 
 __all__ = [
     "bits_of",
     "exp_nonpositive",
     "float_of",
-    "fma",
     "from_order",
     "log_normal",
     "log_sigmoid",
@@ -28,10 +27,6 @@ __all__ = [
 ]
 
 if config.DISABLE_JIT:
-
-    def fma(a, b, c):
-        """Return ``a * b + c``."""
-        return a * b + c
 
     def float_of(bits):
         """Return the number of which an integer holds the bits."""
@@ -42,15 +37,6 @@ if config.DISABLE_JIT:
         return struct.unpack("<q", struct.pack("<d", x))[0]
 
 else:
-
-    @intrinsic
-    def fma(typingctx, a, b, c):
-        """Return ``a * b + c`` rounded once: one machine instruction."""
-
-        def codegen(context, builder, signature, args):
-            return builder.fma(*args)
-
-        return types.float64(types.float64, types.float64, types.float64), codegen
 
     @kernel(inline=True)
     def float_of(bits):

@@ -11,8 +11,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.elementary import fma
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.simd import fma
 from lcdb_builders.kernels.gaussian.moments import (
     LDC,
     NMC,

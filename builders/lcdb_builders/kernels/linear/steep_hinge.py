@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lcdb_builders.kernels.core.elementary import fma
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.simd import fma
 from lcdb_builders.kernels.linear.qr_fallback import factor, newton_step
 
 __all__ = ["narrowed", "steep_newton"]

@@ -205,19 +205,17 @@ def _live(agents, rates, learns_deviation, sigma, active, angle, noise, episode,
 
 @kernel
 def actor_critic(
-    key0, key1, trials, actor_rates, critic_rates, decays, independent, dependent, deviation,
-    learns_deviation, steps, returns, deviations, freeze_episodes,
-):  # fmt: skip
+    key, trials, settings, deviation, learns_deviation, steps, returns, deviations, freeze_episodes
+):
     """Run eight lifetimes.
 
     Parameters
     ----------
-    key0, key1, trials
+    key, trials
         Stream key, and the eight trials of it.
-    actor_rates, critic_rates, decays
-        Step sizes and lambda of each lane.
-    independent, dependent
-        Order of each lane's critic.
+    settings
+        Of each lane: step sizes of actor and critic, and lambda; independent and dependent order of
+        the critic.
     deviation, learns_deviation
         Standard deviation of actions at the start, and whether it is learned.
     steps
@@ -228,6 +226,7 @@ def actor_critic(
         (8,): the standard deviation at the end, and the episode in which learning stopped because
         a number left all bounds, -1 if none; to be filled in.
     """
+    actor_rates, critic_rates, decays, independent, dependent = settings
     basis = _basis_of(independent, dependent)
     agents = Agents(
         basis=basis,
@@ -243,9 +242,9 @@ def actor_critic(
     active = sigma == sigma
     freeze_episodes[:] = -1
     for episode in range(len(returns)):
-        normals_into(key0, key1, episode, trials, noise)
+        normals_into(*key, episode, trials, noise)
         for lane in range(EIGHT):
-            start[lane] = starting_angle(key0, key1, episode, trials[lane])
+            start[lane] = starting_angle(*key, episode, trials[lane])
         angle = load_eight(start, 0)
         sigma, active = _live(
             agents, rates, learns_deviation, sigma, active, angle, noise, episode, returns,

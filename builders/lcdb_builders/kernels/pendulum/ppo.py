@@ -1,8 +1,8 @@
-"""Proximal policy optimisation of one lifetime, as the first version in OpenAI's Baselines has it.
+"""Proximal policy optimisation in up to eight lifetimes, as in the first version of Baselines.
 
 Weights of policy and critic stand in rows of eight (`rows`), the policy's first; the logarithm of
-the standard deviation is a number of its own. Sums over a minibatch run in eight lanes, which are
-added up in halves; sums over a segment in its order.
+the standard deviation, the log deviation, has a row of its own behind them. Sums over a minibatch
+run in eight lanes, which are added up in halves; sums over a segment in its order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lcdb_builders.kernels.core.simd import (
 )
 from lcdb_builders.kernels.pendulum.actor_critic import DISCOUNT, TOO_LARGE
 from lcdb_builders.kernels.pendulum.environment import scaled_angle, scaled_speed, step
-from lcdb_builders.kernels.pendulum.fourier import POLICY_DEPENDENT, POLICY_INDEPENDENT
+from lcdb_builders.kernels.pendulum.fourier import HIGHEST, POLICY_DEPENDENT, POLICY_INDEPENDENT
 from lcdb_builders.kernels.pendulum.functions import exponential
 from lcdb_builders.kernels.pendulum.noise import normals_into, starting_angle
 from lcdb_builders.kernels.pendulum.rows import dot, rows_into, rows_of, waves_of
@@ -42,20 +42,18 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-5
 # What is kept of a sample, and of a sample in a minibatch.
 ACTION, DENSITY, REWARD, VALUE, ADVANTAGE, RETURN, MEAN = range(7)
 
-# Rows of what the lanes of a vector have: a scaled state, an action, a reward; and log deviations.
-X1, X2, MOVE, GAIN, LOG_DEVIATION = range(5)
+# Rows of what the lanes of a vector have: a scaled state, an action, a reward.
+X1, X2, MOVE, GAIN = range(4)
 
-#: How lifetimes are run: the parameters of `ppo`.
+#: How lifetimes are run, see `ppo`: stream key and trials, hyper-parameters, and an option.
 Settings = namedtuple(
     "Settings",
-    "key0 key1 trials rate trace_decay independent dependent segment_size epochs batch_size clip "
-    "partial",
+    "key trials rate trace_decay independent dependent segment_size epochs batch_size clip partial",
 )
-#: What is learned: `weights` of policy and critic in rows of eight, of which the policy has the
-#: first `policy_rows`; `moments` (3, weights + 8 or more), the first and second of each weight and
-#: room for a gradient, in which the log deviation has the first place behind the weights; `powers`
-#: (2,) of the moments' decays.
-Agent = namedtuple("Agent", "weights policy_rows moments powers")
+#: What is learned: `weights` of policy and critic in `rows` of eight, of which the policy has the
+#: first `policy_rows`, and the log deviation behind them; `moments` (3, weights or more), the first
+#: and second of each weight and room for a gradient; `powers` (2,) of the moments' decays.
+Agent = namedtuple("Agent", "weights policy_rows rows moments powers")
 #: Room for samples: `segment` (6, samples), their numbers; `features` (samples + 1, weights), the
 #: last of the state after them; `begins` (samples + 1,), 1 where an episode starts; and, for a
 #: minibatch of them, `order` (samples,) and `batch` (7, samples).
@@ -68,14 +66,13 @@ Lives = namedtuple("Lives", "settings agents samples waves lanes")
 @kernel(glue=True)
 def _lives_of(settings):
     """Return lifetimes that begin."""
-    count, policy_rows = len(settings.trials), rows_of(POLICY_INDEPENDENT, POLICY_DEPENDENT)
-    rows, size = policy_rows, settings.segment_size.max()
-    for lane in range(count):
-        critic = rows_of(settings.independent[lane], settings.dependent[lane])
-        rows = max(rows, policy_rows + critic)
+    count, size = len(settings.trials), settings.segment_size.max()
+    policy_rows = rows_of(POLICY_INDEPENDENT, POLICY_DEPENDENT)
+    rows = policy_rows + rows_of(HIGHEST, HIGHEST)
     agents = Agent(
-        rows_of_eight(rows * count).reshape(count, -1),
+        rows_of_eight((rows + 1) * count).reshape(count, -1),
         policy_rows,
+        rows,
         rows_of_eight(3 * (rows + 1) * count).reshape(count, 3, -1),
         np.ones((count, 2)),
     )
@@ -86,7 +83,7 @@ def _lives_of(settings):
         np.empty(size, np.int64),
         rows_of_eight(7 * (settings.batch_size.max() // EIGHT + 1)).reshape(7, -1),
     )
-    return Lives(settings, agents, samples, rows_of_eight(8).reshape(-1), rows_of_eight(5))
+    return Lives(settings, agents, samples, rows_of_eight(8).reshape(-1), rows_of_eight(4))
 
 
 @kernel(glue=True)
@@ -94,13 +91,9 @@ def _learner(lives, lane):
     """Return agent and samples of one lifetime."""
     settings, agents, samples = lives.settings, lives.agents, lives.samples
     rows = agents.policy_rows + rows_of(settings.independent[lane], settings.dependent[lane])
-    agent = Agent(
-        agents.weights[lane, : EIGHT * rows],
-        agents.policy_rows,
-        agents.moments[lane],
-        agents.powers[lane],
-    )
+    weights, moments, powers = agents.weights[lane], agents.moments[lane], agents.powers[lane]
     segment, features, begins = samples.segment[lane], samples.features[lane], samples.begins[lane]
+    agent = Agent(weights, agents.policy_rows, rows, moments, powers)
     return agent, Samples(segment, features, begins, samples.order, samples.batch)
 
 
@@ -131,10 +124,10 @@ def _advantages(segment, begins, value_after, trace_decay):
 
 
 @kernel(borrow=True)
-def _outputs(samples, chosen, agent, log_deviation):
+def _outputs(samples, chosen, agent):
     """Gather the samples of a minibatch, with the mean action and value that they have now."""
     batch, segment, features = samples.batch, samples.segment, samples.features
-    size, rows = len(chosen), len(agent.weights) // EIGHT
+    size, rows = len(chosen), agent.rows
     for j in range(size):
         i = chosen[j]
         batch[MEAN, j] = dot(agent.weights, features[i], 0, agent.policy_rows)
@@ -143,7 +136,7 @@ def _outputs(samples, chosen, agent, log_deviation):
             batch[kind, j] = segment[kind, i]
     for j in range(size, (size + EIGHT - 1) // EIGHT * EIGHT):
         batch[:, j] = 0.0  # a sample without influence
-        batch[DENSITY, j] = -log_deviation
+        batch[DENSITY, j] = -agent.weights[EIGHT * rows]
 
 
 @kernel(borrow=True)
@@ -192,97 +185,78 @@ def _gradient(gradient, slopes, features, chosen, first, stop):
         store(sum_, gradient, EIGHT * row)
 
 
-@kernel(inline=True)
-def _moved(state, gradient, pace):
-    """Return a weight and its two moments, the `state`, after one step of Adam."""
-    weight, moment, square = state
-    moment = BETA_1 * moment + (1.0 - BETA_1) * gradient
-    square = BETA_2 * square + (1.0 - BETA_2) * gradient * gradient
-    return weight - pace * moment / (root(square) + EPSILON), moment, square
-
-
 @kernel(inline=True, borrow=True)
-def _move(agent, log_deviation, slope, rate):
-    """Take a step of Adam along the gradient, and the log deviation along its slope; return it."""
+def _move(agent, rate):
+    """Take a step of Adam along the gradient."""
     weights, powers = agent.weights, agent.powers
     first, second, gradient = agent.moments[0], agent.moments[1], agent.moments[2]
     powers[0] *= BETA_1
     powers[1] *= BETA_2
     pace = rate * math.sqrt(1.0 - powers[1]) / (1.0 - powers[0])
-    for row in range(len(weights) // EIGHT):
-        state = load_eight(weights, row), load_eight(first, row), load_eight(second, row)
-        weight, moment, square = _moved(state, load_eight(gradient, row), pace)
-        store_eight(weight, weights, row)
+    for row in range(agent.rows + 1):
+        slope = load_eight(gradient, row)
+        moment = BETA_1 * load_eight(first, row) + (1.0 - BETA_1) * slope
+        square = BETA_2 * load_eight(second, row) + (1.0 - BETA_2) * slope * slope
+        weight = load_eight(weights, row) - pace * moment / (root(square) + EPSILON)
         store_eight(moment, first, row)
         store_eight(square, second, row)
-    last = len(weights)
-    log_deviation, first[last], second[last] = _moved(
-        (log_deviation, first[last], second[last]), slope, pace
-    )
-    return log_deviation
+        store_eight(weight, weights, row)
 
 
 @kernel(borrow=True)
-def _improve(settings, lane, segment, agent, log_deviation, samples):
-    """Run the epochs of one segment; return log deviation.
+def _improve(settings, lane, segment, agent, samples):
+    """Run the epochs of one segment.
 
     Parameters
     ----------
     settings, lane, segment
         How to learn, which lifetime it is, and how many segments of it came before.
-    agent, log_deviation, samples
+    agent, samples
         What is improved, and by which segment.
     """
     size, batch_size = settings.segment_size[lane], settings.batch_size[lane]
     stop = size if settings.partial else size // batch_size * batch_size
-    order, key, batch = samples.order[:size], (settings.key0, settings.key1), samples.batch
-    gradient, rows, policy_rows = agent.moments[2], len(agent.weights) // EIGHT, agent.policy_rows
+    order, batch, features = samples.order[:size], samples.batch, samples.features
+    gradient, last, policy_rows = agent.moments[2], EIGHT * agent.rows, agent.policy_rows
     for epoch in range(settings.epochs[lane]):
         for i in range(size):
             order[i] = i
         epoch += segment * settings.epochs[lane]
-        permute_head(*key, epoch, settings.trials[lane], SHUFFLES, order, size)
+        permute_head(*settings.key, epoch, settings.trials[lane], SHUFFLES, order, size)
         for first in range(0, stop, batch_size):
             chosen = order[first : min(first + batch_size, size)]
-            _outputs(samples, chosen, agent, log_deviation)
-            slope = _slopes(batch, len(chosen), log_deviation, settings.clip[lane])
+            _outputs(samples, chosen, agent)
+            gradient[last] = _slopes(batch, len(chosen), agent.weights[last], settings.clip[lane])
             # The critic's first: it may reach into the policy's.
-            _gradient(gradient, batch[VALUE], samples.features, chosen, policy_rows, rows)
-            _gradient(gradient, batch[MEAN], samples.features, chosen, 0, policy_rows)
-            log_deviation = _move(agent, log_deviation, slope, settings.rate[lane])
-    return log_deviation
+            _gradient(gradient, batch[VALUE], features, chosen, policy_rows, agent.rows)
+            _gradient(gradient, batch[MEAN], features, chosen, 0, policy_rows)
+            _move(agent, settings.rate[lane])
 
 
 @kernel(borrow=True)
-def _finite(weights, log_deviation):
-    """Return whether policy and critic are still made of numbers."""
-    deviation = exponential(log_deviation)
-    fine = deviation - deviation == 0.0
-    for i in range(len(weights)):
-        fine = fine and weights[i] - weights[i] == 0.0
-    return fine
-
-
-@kernel(borrow=True)
-def _learn(settings, lane, segment, agent, log_deviation, samples, begins):
-    """Improve an agent by a segment; return log deviation, and whether all is within bounds.
+def _learn(settings, lane, segment, agent, samples, begins):
+    """Improve an agent by a segment; return whether all is within bounds.
 
     Parameters
     ----------
-    settings, lane, segment, agent, log_deviation, samples
+    settings, lane, segment, agent, samples
         As `_improve` takes them; the features of the state after the segment are there.
     begins
         Whether that state is the first of an episode.
     """
-    size, rows = settings.segment_size[lane], len(agent.weights) // EIGHT
-    value = dot(agent.weights, samples.features[size], agent.policy_rows, rows)
+    size, weights, rows = settings.segment_size[lane], agent.weights, agent.rows
+    value = dot(weights, samples.features[size], agent.policy_rows, rows)
     samples.begins[size] = 0.0
     starts, decay = samples.begins[: size + 1], DISCOUNT * settings.trace_decay[lane]
     spread = _advantages(samples.segment, starts, 0.0 if begins else value, decay)
     if not (0.0 < spread < TOO_LARGE):
-        return log_deviation, False
-    log_deviation = _improve(settings, lane, segment, agent, log_deviation, samples)
-    return log_deviation, _finite(agent.weights, log_deviation)
+        return False
+    _improve(settings, lane, segment, agent, samples)
+    deviation = exponential(weights[EIGHT * rows])
+    bounded = deviation - deviation == 0.0
+    for i in range(len(weights)):
+        bounded = bounded and weights[i] - weights[i] == 0.0
+    return bounded
 
 
 @kernel(inline=True, borrow=True)
@@ -296,21 +270,21 @@ def _observe(lives, lane, features):
 
 
 @kernel(inline=True, borrow=True)
-def _act(agent, samples, i, sigma, log_deviation, z):
+def _act(agent, samples, i, sigma, z):
     """Note all of sample `i` but its reward; return its action.
 
     Parameters
     ----------
     agent, samples, i
         Who acts, where the features of the sample are, and which it is.
-    sigma, log_deviation, z
-        Standard deviation of actions and its logarithm, and a standard normal number.
+    sigma, z
+        Standard deviation of actions, and a standard normal number.
     """
     weights, features, policy_rows = agent.weights, samples.features[i], agent.policy_rows
     action = dot(weights, features, 0, policy_rows) + sigma * z
     samples.segment[ACTION, i] = action
-    samples.segment[DENSITY, i] = -0.5 * z * z - log_deviation
-    samples.segment[VALUE, i] = dot(weights, features, policy_rows, len(weights) // EIGHT)
+    samples.segment[DENSITY, i] = -0.5 * z * z - weights[EIGHT * agent.rows]
+    samples.segment[VALUE, i] = dot(weights, features, policy_rows, agent.rows)
     return action
 
 
@@ -335,24 +309,20 @@ def _live(lives, episode, noise, deviations, freeze_episodes):
         time = episode * len(noise) + t
         for lane in range(noise.shape[1]):
             agent, samples = _learner(lives, lane)
-            size, log_deviation = settings.segment_size[lane], lanes[LOG_DEVIATION, lane]
+            size, features = settings.segment_size[lane], samples.features
             i = (time - 1) % size + 1
             samples.segment[REWARD, i - 1] = lanes[GAIN, lane]
-            _observe(lives, lane, samples.features[i])
+            _observe(lives, lane, features[i])
             if i == size:
                 if time > 0 and freeze_episodes[lane] < 0:
-                    log_deviation, fine = _learn(
-                        settings, lane, time // size - 1, agent, log_deviation, samples, t == 0
-                    )
-                    lanes[LOG_DEVIATION, lane] = log_deviation
-                    deviations[lane] = exponential(log_deviation)
-                    freeze_episodes[lane] = -1 if fine else episode
-                for k in range(len(agent.weights)):
-                    samples.features[0, k] = samples.features[size, k]
+                    if not _learn(settings, lane, time // size - 1, agent, samples, t == 0):
+                        freeze_episodes[lane] = episode
+                    deviations[lane] = exponential(agent.weights[EIGHT * agent.rows])
                 i = 0
+                for k in range(EIGHT * agent.rows):
+                    features[i, k] = features[size, k]
             samples.begins[i] = t == 0
-            sigma, z = deviations[lane], noise[t, lane]
-            lanes[MOVE, lane] = _act(agent, samples, i, sigma, log_deviation, z)
+            lanes[MOVE, lane] = _act(agent, samples, i, deviations[lane], noise[t, lane])
         angle, speed, reward = step(angle, speed, load_eight(lanes, MOVE))
         store_eight(reward, lanes, GAIN)
         sum_ = sum_ + reward
@@ -360,10 +330,7 @@ def _live(lives, episode, noise, deviations, freeze_episodes):
 
 
 @kernel
-def ppo(
-    key0, key1, trials, rate, trace_decay, independent, dependent, segment_size, epochs, batch_size,
-    clip, partial, steps, returns, deviations, freeze_episodes,
-):  # fmt: skip
+def ppo(key, trials, settings, partial, steps, returns, deviations, freeze_episodes):
     """Run up to eight lifetimes in step: their pendulums are the lanes of a vector.
 
     The operations of a pendulum's step wait for each other, so that eight take as long as one. An
@@ -371,15 +338,12 @@ def ppo(
 
     Parameters
     ----------
-    key0, key1, trials
+    key, trials
         Stream key, and the trials of it.
-    rate, trace_decay
-        Adam's step size, and lambda; of each lifetime, as all up to `clip`.
-    independent, dependent
-        Order of the critic.
-    segment_size, epochs, batch_size, clip
-        Steps between two updates, passes over them, samples of a minibatch, and how far a ratio of
-        densities may leave 1.
+    settings
+        Of each lifetime: Adam's step size, and lambda; independent and dependent order of the
+        critic; steps between two updates, passes over them, samples of a minibatch, and how far a
+        ratio of densities may leave 1.
     partial
         Whether samples of an epoch that do not fill its last minibatch are used. Baselines leaves
         them out; a minibatch longer than the segment then never teaches anything.
@@ -391,18 +355,13 @@ def ppo(
         (lifetimes,): the standard deviation of actions at the end, and the episode in which
         learning stopped because a number left all bounds, -1 if none; to be filled in.
     """
-    lives = _lives_of(
-        Settings(
-            key0, key1, trials, rate, trace_decay, independent, dependent, segment_size, epochs,
-            batch_size, clip, partial,
-        )
-    )  # fmt: skip
+    lives = _lives_of(Settings(key, trials, *settings, partial))
     noise = np.empty((steps, len(trials)))
     deviations[:] = 1.0
     freeze_episodes[:] = -1
     for episode in range(len(returns)):
-        normals_into(key0, key1, episode, trials, noise)
+        normals_into(*key, episode, trials, noise)
         for lane in range(len(trials)):
-            lives.lanes[X1, lane] = starting_angle(key0, key1, episode, trials[lane])
+            lives.lanes[X1, lane] = starting_angle(*key, episode, trials[lane])
         _live(lives, episode, noise, deviations, freeze_episodes)
         returns[episode] = lives.lanes[X1, : len(trials)]

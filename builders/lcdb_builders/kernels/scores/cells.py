@@ -9,9 +9,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.elementary import fma
 from lcdb_builders.kernels.core.jit import kernel
 from lcdb_builders.kernels.core.sets import ADDITIVE, draw, gather, left_out, regroup, weigh
+from lcdb_builders.kernels.core.simd import fma
 from lcdb_builders.kernels.scores.metrics import room
 
 __all__ = [

@@ -10,8 +10,9 @@ from collections import namedtuple
 
 import numpy as np
 
-from lcdb_builders.kernels.core.elementary import exp_nonpositive, fma
+from lcdb_builders.kernels.core.elementary import exp_nonpositive
 from lcdb_builders.kernels.core.jit import kernel
+from lcdb_builders.kernels.core.simd import fma
 
 __all__ = ["Gram", "add_kernel_rows", "add_rows", "gram_of", "place_of"]
 
