@@ -80,7 +80,7 @@ def stored(root, wanted, skip=()):
         for block in journal.missing(part, part.trials, Lengths(1, 3)):
             if block.first in skip:
                 continue
-            journal.publish(block, trials_of(part, block, root), environment())
+            journal.publish(block, trials_of(part, block.repetitions, root), environment())
     pack(root, Target("pendulum"), wanted, max(part.trials for part in wanted))
 
 

@@ -5,6 +5,7 @@ An experiment is a module with three functions, named in `MAKERS`; it is importe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,6 @@ from lcdb.errors import NotFoundError
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.part import Part
 from lcdb_builders.domain.snapshot import Snapshot
-from lcdb_builders.domain.unit import Block
 
 __all__ = ["MAKERS", "Maker", "maker_of", "trials_of"]
 
@@ -36,8 +36,10 @@ class Maker(Protocol):
     def prepare(self) -> None:
         """Import and compile what computes, so that it is nobody's time."""
 
-    def trials(self, part: Part, run: range, data: Snapshot | None) -> dict[str, np.ndarray]:
-        """Return the values of a run of trials by variable: arrays (trials, steps if it has them).
+    def trials(
+        self, part: Part, run: Sequence[int], data: Snapshot | None
+    ) -> dict[str, np.ndarray]:
+        """Return the values of some trials by variable: arrays (trials, steps if it has them).
 
         Trial t is a pure function of the part's identity and of t. `data` is the snapshot that
         the part's ``params["data"]`` names, None if it names none.
@@ -52,18 +54,18 @@ def maker_of(part: Part) -> Maker:
     return cast(Maker, import_module(MAKERS[part.dataset]))
 
 
-def trials_of(part: Part, block: Block, root: str | Path) -> dict[str, np.ndarray]:
-    """Return the values of a block of trials as the journal takes them.
+def trials_of(part: Part, run: Sequence[int], root: str | Path) -> dict[str, np.ndarray]:
+    """Return the values of some trials as the journal takes them.
 
     Parameters
     ----------
-    part, block
+    part, run
         What to compute.
     root
         The database directory, which holds the snapshot of stored data.
     """
     data = _data(str(root), part.parameters["data"], part) if part.data_sha256 else None
-    values = maker_of(part).trials(part, block.repetitions, data)
+    values = maker_of(part).trials(part, run, data)
     return {name: array[None] for name, array in values.items()}
 
 

@@ -1,8 +1,9 @@
-"""One trial of an experiment again, beside what is stored of it."""
+"""Trials of an experiment again, beside what is stored of them."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,10 @@ from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.manifest import believed
 from lcdb_builders.threads import one_thread
 
-__all__ = ["ReplayedTrial", "replay_trial", "stored_trials"]
+__all__ = ["ReplayedTrial", "replay_trials", "stored_trials"]
+
+# Lifetimes run by eights; of more at once nobody would see how far it is.
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -89,27 +93,44 @@ def stored_trials(root: str | os.PathLike[str]) -> dict[Part, np.ndarray]:
     return trials_by_part
 
 
-@one_thread()
-def replay_trial(root: str | os.PathLike[str], part: Part, trial: int) -> ReplayedTrial:
-    """Compute one trial of a database again and compare it with what is stored.
+def replay_trials(
+    root: str | os.PathLike[str], part: Part, trials: Sequence[int]
+) -> Iterator[ReplayedTrial]:
+    """Compute trials of a database again and compare them with what is stored.
 
     Examples
     --------
     >>> from lcdb.shipped import experiments
     >>> path = experiments().path
     >>> part = next(part for part in stored_trials(path) if part.label == "dse-kNN-moons-random")
-    >>> replay_trial(path, part, 7).trial
-    7
+    >>> [again.trial for again in replay_trials(path, part, [7, 3])]
+    [7, 3]
     """
     journal = Journal(root)
+    expects = _expects_same_bits(journal, part)
+    for first in range(0, len(trials), _AT_ONCE):
+        run = trials[first : first + _AT_ONCE]
+        with one_thread():
+            now = trials_of(part, run, journal.root)
+        for i, trial in enumerate(run):
+            alone = {name: values[:, i : i + 1] for name, values in now.items()}
+            yield ReplayedTrial(part, trial, _different(journal, part, trial, alone), expects)
+
+
+def _different(
+    journal: Journal, part: Part, trial: int, now: dict[str, np.ndarray]
+) -> tuple[str, ...]:
+    """Return the names of the values of a trial that are not those that are stored."""
     block = Block(part, part.sizes, trial, trial + 1)
-    now = canonical_scores(block, trials_of(part, block, journal.root))
-    stored = stored_cell(journal, block)
-    names = tuple(name for name, array in now.items() if stored[name].tobytes() != array.tobytes())
+    stored, again = stored_cell(journal, block), canonical_scores(block, now)
+    return tuple(name for name in again if stored[name].tobytes() != again[name].tobytes())
+
+
+def _expects_same_bits(journal: Journal, part: Part) -> bool:
+    """Return whether this implementation computed the trials, on this type of machine."""
     entry = believed(journal.root, part.dataset)
     known = entry.by_unit.get(part) if entry is not None else None
     # Without an entry, nobody knows what computed it.
     computed_on = known.computed_on if known is not None else ()
     expects = part.implementation == maker_of(part).IMPLEMENTATION and bool(computed_on)
-    expects = expects and all(same_kind(environment(), other) for other in computed_on)
-    return ReplayedTrial(part, trial, names, expects)
+    return expects and all(same_kind(environment(), other) for other in computed_on)

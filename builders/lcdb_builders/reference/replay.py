@@ -24,7 +24,7 @@ from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.scaling import scaled
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Block, Unit
-from lcdb_builders.experiments.replay import ReplayedTrial, replay_trial, stored_trials
+from lcdb_builders.experiments.replay import ReplayedTrial, replay_trials, stored_trials
 from lcdb_builders.learners import registry
 from lcdb_builders.learners.base import Learner
 from lcdb_builders.reference.agreement import allowed
@@ -126,17 +126,17 @@ def recompute_cells(
             msg = f"{root} has no complete curve, and no trial, to recompute cells of"
             raise NotFoundError(msg)
         share = np.array(cells + [len(trials) for trials in parts.values()], float)
-        for place in rng.choice(len(share), size=count, p=share / share.sum()):
-            if place >= len(units):
-                part, trials = list(parts.items())[place - len(units)]
-                yield replay_trial(root, part, int(rng.choice(trials)))
-                continue
+        places = rng.choice(len(share), size=count, p=share / share.sum())
+        for place in places[places < len(units)]:
             key, unit = units[place]
             labels = {dim: getattr(unit, dim) for dim in UNIT_DIMS}
             n = int(rng.choice(unit.sizes))
             yield replayer.cell(
                 key, labels, n, int(rng.integers(replayer.contents(key).repetitions))
             )
+        for place, (part, trials) in enumerate(parts.items(), len(units)):
+            chosen = rng.choice(trials, size=np.count_nonzero(places == place))
+            yield from replay_trials(root, part, chosen.tolist())
 
 
 class Replayer:

@@ -143,7 +143,7 @@ def _same(journal: Journal, unit: AnyUnit, n: int, repetition: int, *, allow_imp
 
 def _computed(root: Path, unit: AnyUnit, block: Block, allow_import: bool) -> Scores:
     if isinstance(unit, Part):
-        return trials_of(unit, block, root)
+        return trials_of(unit, block.repetitions, root)
     snapshot = load_for(root / "snapshots", unit)
     if unit.is_draws:
         return draws_block(snapshot, block, (unit.split,))[unit.split]

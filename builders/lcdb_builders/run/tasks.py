@@ -99,7 +99,9 @@ def compute(
     outcomes: dict[str, int] = {"new": 0, "duplicate": 0}
     unit = task.unit
     if isinstance(unit, Part):
-        outcomes[journal.publish(task, trials_of(unit, task, root), environment(), source)] += 1
+        outcomes[
+            journal.publish(task, trials_of(unit, task.repetitions, root), environment(), source)
+        ] += 1
         return outcomes
     snapshot = _snapshot(root, unit)
     if unit.is_draws:

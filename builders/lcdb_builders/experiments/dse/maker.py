@@ -8,7 +8,7 @@ streams of the part.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -50,8 +50,8 @@ def seconds(part: Part) -> float:
     return LEARNERS[learner].seconds * TASKS[task].cost * fits
 
 
-def trials(part: Part, run: range, data: Snapshot | None) -> dict[str, np.ndarray]:
-    """Return the values of a run of trials, by variable.
+def trials(part: Part, run: Sequence[int], data: Snapshot | None) -> dict[str, np.ndarray]:
+    """Return the values of some trials, by variable.
 
     Parameters
     ----------

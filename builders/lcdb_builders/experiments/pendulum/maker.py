@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from lcdb_builders.domain.part import Part
@@ -27,8 +29,8 @@ def seconds(part: Part) -> float:
     return _SECONDS[part.parameters["algorithm"]] * part.length
 
 
-def trials(part: Part, run: range, data: Snapshot | None = None) -> dict[str, np.ndarray]:
-    """Return the values of a run of trials by variable.
+def trials(part: Part, run: Sequence[int], data: Snapshot | None = None) -> dict[str, np.ndarray]:
+    """Return the values of some trials by variable.
 
     Parameters
     ----------

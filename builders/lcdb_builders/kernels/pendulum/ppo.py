@@ -222,7 +222,7 @@ def _improve(settings, lane, segment, agent, samples):
         for i in range(size):
             order[i] = i
         epoch += segment * settings.epochs[lane]
-        permute_head(*settings.key, epoch, settings.trials[lane], SHUFFLES, order, size)
+        permute_head(*settings.key, epoch, settings.trials[lane], SHUFFLES, order, stop)
         for first in range(0, stop, batch_size):
             chosen = order[first : min(first + batch_size, size)]
             _outputs(samples, chosen, agent)
