@@ -19,11 +19,11 @@ __all__ = ["FIGURES"]
 
 
 def _curves(choice: Choice, ax: Axes | None) -> Axes:
-    return small_multiples(choice.curves(), log=choice.log is not False)[0]
+    return small_multiples(choice.cells(), log=choice.log is not False)[0]
 
 
 def _means(choice: Choice, ax: Axes | None) -> Axes:
-    return quantile_curves(choice.one(), (), None, ax, log=choice.log is not False)
+    return quantile_curves(choice.cells(), (), None, ax, log=choice.log is not False)
 
 
 def _differences(choice: Choice, ax: Axes | None) -> Axes:

@@ -232,6 +232,8 @@ def _in_panels(figure: Figure, choice: Choice, several: Mapping[str, list[str]])
     return grid[0, 0]
 
 
-def near_100(curves: xr.DataArray) -> xr.DataArray:
-    """Return the computed size nearest to n = 100."""
-    return curves.dropna("n", how="all").sel(n=100, method="nearest")
+def near_100(cells: xr.DataArray | xr.Dataset) -> Any:
+    """Return the computed size nearest to n = 100, of scores or of a summary."""
+    if isinstance(cells, xr.Dataset):
+        return cells.dropna("n", how="all", subset=["mean"]).sel(n=100, method="nearest")
+    return cells.dropna("n", how="all").sel(n=100, method="nearest")

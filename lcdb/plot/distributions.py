@@ -1,13 +1,17 @@
-"""Distributions beside each other, as histograms whose bars follow the lattice of the scores."""
+"""Distributions beside each other, as histograms whose bars follow the lattice of the scores.
+
+Of a summary, which has quantiles and no repetitions, as nested boxes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
+from lcdb.analysis.of_summaries import is_summary
 from lcdb.plot.style import caption, colour_of, context, each, metric_label, new_axes
 from lcdb.scores import ROUNDING
 
@@ -18,7 +22,7 @@ __all__ = ["distributions", "lattice_step"]
 
 
 def distributions(
-    samples: xr.DataArray | Mapping[str, np.ndarray],
+    samples: xr.DataArray | xr.Dataset | Mapping[str, np.ndarray | xr.DataArray],
     dim: str = "learner",
     ax: Axes | None = None,
     learner: str | None = None,
@@ -28,7 +32,8 @@ def distributions(
     Parameters
     ----------
     samples
-        Dims `dim` and ``repetition``, or a mapping from label to sample.
+        Dims `dim` and ``repetition``, or a mapping from label to sample. Of a summary cells of one
+        metric, or a mapping from label to its ``quantile``.
     dim
         What stands side by side: learner, sampling, split, n, ...
     ax
@@ -47,23 +52,66 @@ def distributions(
     'accuracy'
     """
     ax = new_axes(ax)
-    if isinstance(samples, xr.DataArray):
-        label: object = samples.name
-        parts = [(name, part.values.ravel()) for name, part in each(samples, dim)]
-    else:
-        label = None
-        parts = [(name, np.asarray(values, float)) for name, values in samples.items()]
-    kept = [values[np.isfinite(values)].astype(float) for _, values in parts]
-    seen = np.concatenate([*kept, np.empty(0)])
+    parts = _by_label(samples, dim)
+    kept = {
+        name: values[np.isfinite(values)]
+        for name, values in parts.items()
+        if not isinstance(values, xr.DataArray)
+    }
+    seen = np.concatenate([*kept.values(), np.empty(0)])
     # A bar of a sample with two distinct values would be as tall as their distance.
     tallest = max(np.ptp(seen), 1e-6) / 30 if seen.size else 1.0
-    for place, ((name, _), values) in enumerate(zip(parts, kept, strict=True)):
-        _one_distribution(ax, place, values, colour_of(learner or name), tallest)
-    ax.set_xticks(range(len(parts)), [name for name, _ in parts])
-    ax.set(ylabel=metric_label(label), xlabel=dim)
-    if isinstance(samples, xr.DataArray):
-        caption(ax, context(samples))
+    for place, (name, values) in enumerate(parts.items()):
+        colour = colour_of(learner or name)
+        if isinstance(values, xr.DataArray):
+            _nested_boxes(ax, place, values, colour)
+        else:
+            _one_distribution(ax, place, kept[name], colour, tallest)
+    ax.set_xticks(range(len(parts)), list(parts))
+    ax.set(ylabel=metric_label(_metric_of(samples)), xlabel=dim)
+    if not isinstance(samples, Mapping) or is_summary(samples):
+        caption(ax, context(samples), BOXES if is_summary(samples) else "")
     return ax
+
+
+#: What the boxes of a summary are, for captions.
+BOXES = "boxes: middle 50, 80, 90, 95, 98 and 99 %; line: middle 90 %; dot: median"
+_OUTER = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25)
+
+
+def _by_label(samples: Any, dim: str) -> dict[str, np.ndarray | xr.DataArray]:
+    """Return samples by label as NumPy's arrays, or quantiles as xarray's."""
+    parts: Mapping[Any, Any]
+    if is_summary(samples):
+        parts = dict(each(samples["quantile"], dim))
+    else:
+        parts = dict(each(samples, dim)) if isinstance(samples, xr.DataArray) else samples
+    return {
+        str(name): part if "q" in getattr(part, "dims", ()) else np.asarray(part, float)
+        for name, part in parts.items()
+    }
+
+
+def _metric_of(samples: Any) -> object:
+    if is_summary(samples):
+        return samples["metric"].item()
+    return samples.name if isinstance(samples, xr.DataArray) else None
+
+
+def _nested_boxes(ax: Axes, place: int, quantiles: xr.DataArray, colour: str) -> None:
+    """Draw quantiles as boxes in each other, the wider the more in the middle, and the median.
+
+    What lies between two quantiles is not known, so there is no density.
+    """
+    at = dict(zip(quantiles["q"].values.round(6).tolist(), quantiles.values, strict=True))
+    if not np.isfinite(at[0.5]):
+        return
+    for step, q in enumerate(_OUTER, 1):
+        half = 0.42 * step / len(_OUTER)
+        ends = [place - half, place + half]
+        ax.fill_between(ends, at[q], at[round(1 - q, 6)], color=colour, alpha=0.2, linewidth=0)
+    ax.plot([place, place], [at[0.05], at[0.95]], color=colour, linewidth=1.2)
+    ax.plot([place], [at[0.5]], marker="o", color=colour, markersize=5, markeredgecolor="white")
 
 
 def _one_distribution(

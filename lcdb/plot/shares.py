@@ -21,6 +21,7 @@ from lcdb.plot.style import (
     need_matplotlib,
     new_axes,
 )
+from lcdb.stats import between_sizes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,7 @@ Selection = Mapping[Any, xr.DataArray] | xr.DataArray
 
 
 class _Shares(NamedTuple):
-    """Percentages by bin of n/m of one learner; bins without cells are left out."""
+    """Percentages by bin of n/m of one learner; bins without sizes are left out."""
 
     centre: np.ndarray
     non_gaussian: np.ndarray
@@ -40,36 +41,62 @@ class _Shares(NamedTuple):
 
 
 def _shares(scores: Selection, bins: int) -> dict[str, _Shares]:
-    """Return the shares of non-Gaussian and of constant cells by learner."""
+    """Return the shares of non-Gaussian and of constant cells by learner: means over curves."""
     arrays = list(scores.values()) if isinstance(scores, Mapping) else [scores]
-    cells: dict[str, list[np.ndarray]] = {}
+    curves: dict[str, list[np.ndarray]] = {}
     for array in arrays:
         tests = analysis.normality(array)[["non_gaussian", "constant"]].compute()
         for name, rejected in each(tests["non_gaussian"], "learner"):
             part = tests.sel(learner=name) if "learner" in tests.dims else tests
-            constant = part["constant"].transpose(*rejected.dims)
-            columns = (rejected["fraction"].broadcast_like(rejected), rejected, constant)
-            rows = np.stack([np.asarray(c.values, float).ravel() for c in columns])
-            cells.setdefault(name, []).append(rows[:, np.isfinite(rows[1])])
-    edges = np.linspace(0, 1, bins + 1)
-    found = {}
-    for name, parts in cells.items():
-        fraction, rejected, constant = np.concatenate(parts, axis=1)
-        which = np.clip(np.digitize(fraction, edges, right=True) - 1, 0, bins - 1)
-        total = np.bincount(which, minlength=bins)
-        there = total > 0
-        shares = [
-            100.0 * np.bincount(which, hits, minlength=bins)[there] / total[there]
-            for hits in (rejected, constant)
-        ]
-        found[name] = _Shares((edges[:-1] + 0.5 / bins)[there], *shares)
-    return found
+            constant = part["constant"].transpose(..., "n").values
+            rejected = rejected.transpose(..., "n")
+            count = rejected.sizes["n"]
+            for g, flat in zip(
+                rejected.values.reshape(-1, count), constant.reshape(-1, count), strict=True
+            ):
+                of_bins = _bins_of(g, flat.astype(bool), rejected, bins)
+                curves.setdefault(name, []).append(of_bins)
+    centre = (np.arange(bins) + 0.5) / bins
+    by_learner = {}
+    for name, parts in curves.items():
+        there = np.isfinite(parts).any(axis=(0, 1))
+        shares = 100.0 * np.nanmean(np.stack(parts)[..., there], axis=0)
+        by_learner[name] = _Shares(centre[there], *shares)
+    return by_learner
+
+
+def _bins_of(g: np.ndarray, constant: np.ndarray, at: xr.DataArray, bins: int) -> np.ndarray:
+    """Return which part of a curve is rejected, and constant, in each bin of n/m; NaN for none.
+
+    A size stands for those around it that were not computed. Of cells alone, few sizes near m would
+    make what holds at m alone, where a fixed pool is the only training set, a tenth of a curve.
+
+    Parameters
+    ----------
+    g, constant
+        Of each cell: whether it is rejected, NaN where it was not tested, and whether it is
+        constant.
+    at
+        Has the coordinates ``n`` and ``fraction`` of the cells.
+    bins
+        How many.
+    """
+    sizes, known = at["n"].values, np.isfinite(g)
+    n, drawn = between_sizes(g, sizes, constant)
+    _, level = between_sizes(np.where(known, constant, np.nan), sizes, constant)
+    fraction = np.interp(n, sizes, at["fraction"].values)
+    which = np.clip(np.ceil(fraction * bins - 1e-9).astype(int) - 1, 0, bins - 1)
+    total = np.bincount(which, minlength=bins).astype(float)
+    total[total == 0] = np.nan
+    return np.stack([np.bincount(which, hits, minlength=bins) / total for hits in (drawn, level)])
 
 
 def non_gaussian_share(
     scores: Mapping[Any, xr.DataArray] | xr.DataArray, bins: int = 20, ax: Axes | None = None
 ) -> Axes:
     """Draw the share of non-Gaussian cells against the share of the largest size.
+
+    Where sizes were left out, those that there are count for those around them.
 
     Parameters
     ----------
@@ -120,7 +147,8 @@ def non_gaussian_panels(
     """Draw the share of non-Gaussian cells along n in a panel for each learner.
 
     The panels are sorted by their share, the lowest first. Constant cells, which count as Gaussian,
-    hang from the top: no line can reach into them.
+    hang from the top: no line can reach into them. Where sizes were left out, those that there are
+    count for those around them.
 
     Parameters
     ----------

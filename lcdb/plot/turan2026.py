@@ -12,7 +12,7 @@ from lcdb import analysis
 from lcdb.errors import LabelError
 from lcdb.plot.beyond import by_repetitions, decomposition, rank_map
 from lcdb.plot.chosen import Choice, Figure, near_100
-from lcdb.plot.distributions import distributions
+from lcdb.plot.distributions import BOXES, distributions
 from lcdb.plot.figures import (
     inverse_cdf,
     profile,
@@ -38,36 +38,40 @@ def _by_sampling_and_split(choice: Choice, ax: Axes | None) -> Axes:
     header = choice.header
     if choice.labels["split"] is None:  # a test on the training pool is none
         choice = choice.named(split=[s for s in header.labels["split"] if s != "pool"])
-    cell = near_100(choice.one())
+    cell = near_100(choice.cells())
     both = cell.expand_dims([dim for dim in ("sampling", "split") if dim not in cell.dims])
+    scores = both["quantile"] if choice.header.is_summary else both
     parts = {
-        f"{sampling}\n{split}": both.sel(sampling=sampling, split=split).values
+        f"{sampling}\n{split}": scores.sel(sampling=sampling, split=split)
         for split in both["split"].values
         for sampling in both["sampling"].values
     }
     ax = distributions(parts, learner=choice.learner, ax=ax)
     ax.set(xlabel=f"{choice.learner} at n = {int(cell.n)}", ylabel=metric_label(choice.metric))
-    caption(ax, context(both.isel(sampling=0, split=0).drop_vars(["sampling", "split"])))
+    of = context(both.isel(sampling=0, split=0).drop_vars(["sampling", "split"]))
+    caption(ax, of, BOXES if choice.header.is_summary else "")
     return ax
 
 
 def _along_n(choice: Choice, ax: Axes | None) -> Axes:
-    curve = choice.one()
-    places = np.unique(np.geomspace(1, curve.sizes["n"], 8).round().astype(int)) - 1
-    ax = distributions(curve.isel(n=places), dim="n", learner=choice.learner, ax=ax)
+    curve = choice.cells()
+    sizes = curve["n"]
+    asked = np.geomspace(int(sizes[0]), int(sizes[-1]), 8)
+    shown = np.unique(sizes.sel(n=asked, method="nearest"))
+    ax = distributions(curve.sel(n=shown), dim="n", learner=choice.learner, ax=ax)
     ax.set(xlabel=f"training set size n of {choice.learner}")
     return ax
 
 
 def _all_learners(choice: Choice, ax: Axes | None) -> Axes:
-    cell = near_100(choice.one())
+    cell = near_100(choice.cells())
     ax = distributions(cell, ax=ax)
     ax.set(xlabel=f"learner, at n = {int(cell.n)}")
     return ax
 
 
 def _default_and_tuned(choice: Choice, ax: Axes | None) -> Axes:
-    cell = near_100(choice.one())
+    cell = near_100(choice.cells())
     if "tuning" not in cell.dims or cell.sizes["tuning"] < 2:
         msg = (
             f"dataset {choice.dataset} has no tuned {choice.learner}; build a plan with "

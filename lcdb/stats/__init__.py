@@ -14,6 +14,7 @@ from lcdb.stats.aggregates import (
     resampled_improvement,
 )
 from lcdb.stats.bands import Band, OrderChange, difference_band, last_change
+from lcdb.stats.between import between_sizes
 from lcdb.stats.bootstrap import bootstrap
 from lcdb.stats.counts import summary_of_counts
 from lcdb.stats.dominance import (
@@ -110,6 +111,7 @@ __all__ = [
     "almost_dominates",
     "band_width",
     "benjamini_hochberg",
+    "between_sizes",
     "bootstrap",
     "bootstrap_counts",
     "cdf",

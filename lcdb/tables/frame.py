@@ -224,19 +224,7 @@ def curve_statistics(tests: dict[str, np.ndarray], sizes: np.ndarray) -> dict[st
 def at_every_n(g: np.ndarray, sizes: np.ndarray, constant: np.ndarray | None = None) -> float:
     """Return the percentage of cells with g = 1 as if there were one at every n of their range.
 
-    Between sizes g is drawn as a line, so that a size counts for those around it. A plan with many
-    small sizes and few large ones would say more of the small ones than the paper does.
-
-    Parameters
-    ----------
-    g
-        Of each cell, NaN where there is nothing to say.
-    sizes
-        Their n, ascending.
-    constant
-        Cells without spread. Where only the last is such a cell, it stands for itself alone: at
-        the largest n a fixed pool is the only training set there is, and one row fewer is enough
-        for scores to vary.
+    See `lcdb.stats.between_sizes`.
 
     Examples
     --------
@@ -244,16 +232,8 @@ def at_every_n(g: np.ndarray, sizes: np.ndarray, constant: np.ndarray | None = N
     >>> at_every_n(g, sizes), at_every_n(g, sizes, constant=np.array([False, False, True]))
     (62.5, 75.0)
     """
-    kept = np.isfinite(g)
-    if not kept.any():
-        return float("nan")
-    n, values = sizes[kept], g[kept].astype(float)
-    every = np.arange(n[0], n[-1] + 1)
-    alone = constant is not None and len(n) > 1 and np.array_equal(constant[kept][-2:], [0, 1])
-    around = slice(None, -1) if alone else slice(None)
-    found = np.interp(every, n[around], values[around])
-    found[-1] = values[-1]
-    return 100.0 * float(found.mean())
+    _, drawn = stats.between_sizes(g, sizes, constant)
+    return 100.0 * float(drawn.mean()) if drawn.size else float("nan")
 
 
 def percent(g: np.ndarray) -> float:

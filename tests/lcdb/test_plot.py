@@ -171,19 +171,33 @@ def test_a_lattice_is_recognised_and_nothing_else():
     assert lattice_step(np.array([0.5])) is None
 
 
+def by_bin(g, sizes, bins):
+    """Percentages by bin of n/m, with a line between sizes: one n after the other."""
+    hits = [[] for _ in range(bins)]
+    for n in range(sizes[0], sizes[-1] + 1):
+        after = next(i for i, size in enumerate(sizes) if size >= n)
+        before = after if sizes[after] == n else after - 1
+        gap = sizes[after] - sizes[before] or 1
+        share = (n - sizes[before]) / gap
+        upper = next(b for b in range(bins) if n * bins <= (b + 1) * sizes[-1])
+        hits[upper].append((1 - share) * g[before] + share * g[after])
+    return [100 * float(np.mean(of_bin)) for of_bin in hits]
+
+
 def test_panels_are_sorted_and_mark_constant_cells(scores):
     flat = scores.copy()
     flat[{"learner": 1, "n": slice(3, None)}] = 1.0  # constant from there on
     axes = plot.non_gaussian_panels({1: flat}, bins=4, columns=2)
     tests = analysis.normality(flat)
-    rate = tests["non_gaussian"].mean("n")
-    expected = [str(v) for v in rate["learner"].values[np.argsort(rate.values, kind="stable")]]
+    expected = {
+        str(name): by_bin(tests["non_gaussian"].sel(learner=name).values, [1, 2, 5, 10, 20], 4)
+        for name in tests["learner"].values
+    }
     drawn = {ax.get_title(loc="left"): ax for ax in axes}
-    assert set(drawn) == set(expected)
-    np.testing.assert_allclose(drawn["LDC"].lines[0].get_xdata(), [0.125, 0.375, 0.875])
-    share = 100 * tests["non_gaussian"].sel(learner="NMC").values
-    low = share[:3].mean()  # n/m = .05, .1, .25
-    np.testing.assert_allclose(drawn["NMC"].lines[0].get_ydata(), [low, share[3], share[4]])
+    assert list(drawn) == sorted(drawn, key=lambda learner: np.mean(expected[learner]))
+    for learner, ax in drawn.items():
+        np.testing.assert_allclose(ax.lines[0].get_xdata(), [0.125, 0.375, 0.625, 0.875])
+        np.testing.assert_allclose(ax.lines[0].get_ydata(), expected[learner], atol=1e-9)
     assert len(drawn["NMC"].collections) == 1 and not drawn["LDC"].collections
     assert next(iter(drawn)) == "NMC"
     both = plot.non_gaussian_panels({"brier": {1: scores}, "auc": {1: flat}}, bins=4)
@@ -212,10 +226,51 @@ def test_distributions_of_lattice_scores_show_every_value(scores):
 
 def test_non_gaussian_share_equals_the_cells(scores):
     ax = plot.non_gaussian_share({1: scores, 2: scores}, bins=2)
-    expected = analysis.normality(scores)["non_gaussian"]
-    low = 100 * expected.sel(learner="LDC", n=[1, 2, 5, 10]).mean()
+    g = analysis.normality(scores)["non_gaussian"].sel(learner="LDC").values
     drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
-    np.testing.assert_allclose(drawn["LDC"], [low, 100 * expected.sel(learner="LDC", n=20)])
+    np.testing.assert_allclose(drawn["LDC"], by_bin(g, [1, 2, 5, 10, 20], 2))
+
+
+def test_shares_are_means_over_curves_and_m_stands_for_itself(scores):
+    """A long curve counts as a short one; constant scores at m alone say nothing of m - 1."""
+    one = scores.sel(learner=["LDC"])
+    normal = np.random.default_rng(1).normal(size=one.shape)
+    gaussian, flat = one.copy(data=normal), one.copy()
+    flat[{"n": -1}] = 1.0
+    g = [analysis.normality(part)["non_gaussian"].values[0] for part in (gaussian, flat)]
+    longer = gaussian.assign_coords(n=gaussian["n"] * 50)
+    (line, *_) = plot.non_gaussian_share({1: longer, 2: flat}, bins=1).lines
+    at_m_alone = by_bin(np.append(g[1][:-1], [g[1][-2], g[1][-1]]), [1, 2, 5, 10, 19, 20], 1)
+    assert g[1][-1] == 0 and g[1][-2] == 1
+    expected = (by_bin(g[0], [50, 100, 250, 500, 1000], 1)[0] + at_m_alone[0]) / 2
+    assert line.get_ydata() == pytest.approx([expected])
+
+
+def test_summaries_have_boxes_where_scores_have_bars(database_folder, tmp_path):
+    """Each box is between two quantiles, and is said in the caption."""
+    written = tmp_path / "s"
+    assert main(["summarize", str(database_folder), "--out", str(written), "--sizes", "all"]) == 0
+    with lcdb.open(database_folder) as db, lcdb.open(written) as of_summaries:
+        for figure, learner in (("2a", "QDC"), ("2b", "QDC"), ("2c", None)):
+            options = {"dataset": 61, "learner": learner} if learner else {"dataset": 61}
+            whole = plot.draw(db, figure, **options)
+            brief = plot.draw(of_summaries, figure, **options)
+            assert "middle 50, 80, 90" in brief.get_title(loc="left")
+            assert "middle" not in whole.get_title(loc="left")
+            names = [[text.get_text() for text in ax.get_xticklabels()] for ax in (whole, brief)]
+            assert names[0] == names[1] and len(names[0]) > 1
+            assert len(brief.collections) == 6 * len(names[0])
+            for one, other in zip(whole.lines, brief.lines, strict=True):
+                np.testing.assert_allclose(one.get_ydata(), other.get_ydata(), atol=1e-6)
+        labels = {"sampling": "additive", "split": "fixed", "tuning": "default"}
+        cell = of_summaries[61].sel(metric="auc", learner=["QDC"], n=20, **labels)
+        box = plot.distributions(cell).collections[-1].get_paths()[0].vertices[:, 1]
+        quantiles = cell["quantile"].sel(learner="QDC", q=[0.25, 0.75]).values
+        assert (box.min(), box.max()) == pytest.approx(tuple(quantiles))
+        for figure in ("curves", "means"):
+            drawn = [plot.draw(of, figure, dataset=61) for of in (db, of_summaries)]
+            for one, other in zip(drawn[0].lines, drawn[1].lines, strict=True):
+                np.testing.assert_allclose(one.get_ydata(), other.get_ydata(), atol=1e-6)
 
 
 def test_rejection_map_prints_its_numbers():
