@@ -36,10 +36,10 @@ def test_its_figures_are_there_and_are_drawn(text, tmp_path, monkeypatch):
     named = re.findall(r"!\[.+?\]\((pictures/.+?\.svg)\)", text)
     assert len(named) >= 4 and all((PAGE.parent / name).is_file() for name in named)
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    from findings.figures import draw
+    from findings.figures import FIGURES, draw
 
     with lcdb.reference() as db:
-        drawn = draw(db, tmp_path)
+        drawn = draw(db, tmp_path, FIGURES)
     assert {path.name for path in drawn} == {Path(name).name for name in named}
     assert all({"NMC", "RFOR"} <= set(re.findall(r"\w+", path.read_text())) for path in drawn)
 

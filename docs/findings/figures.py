@@ -1,7 +1,8 @@
-"""What is drawn: rates by learner and dataset, rates along n, tails, and what scaling does."""
+"""What is drawn: rates by learner and dataset, along n, tails, what scaling does, the paper's."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import matplotlib as mpl
@@ -101,15 +102,25 @@ def scaling(found: Evidence) -> Figure:
     return figure
 
 
+def _of_the_paper(name: str) -> Callable[[Evidence], Figure]:
+    """Return what draws a figure of the paper, as `lcdb plot reference --figure NAME` does."""
+    return lambda found: lcdb.plot.draw(found.db, name).get_figure(root=True)
+
+
+#: Figures of docs/findings.md, and those of the paper in docs/figures.md.
 FIGURES = {"rates": rates, "along-n": along_n, "tails": tails, "scaling": scaling}
+PAPERS = {name: _of_the_paper(name) for name in ("1a", "2a", "2b", "2c", "2d", "3a", "3b", "D5")}
 
 
-def draw(db: lcdb.Database, folder: Path) -> list[Path]:
-    """Write every figure into a folder, and return the files."""
+def draw(
+    db: lcdb.Database, folder: Path, figures: Mapping[str, Callable[[Evidence], Figure]]
+) -> list[Path]:
+    """Write figures into a folder, and return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
     found, made = Evidence(db), []
     with mpl.rc_context(_SETTINGS):
         mpl.use("agg")
-        for name, figure in FIGURES.items():
+        for name, figure in figures.items():
             made.append(folder / f"{name}.svg")
             figure(found).savefig(made[-1], metadata=_METADATA)
             plt.close("all")

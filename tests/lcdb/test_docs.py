@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import re
 from pathlib import Path
@@ -29,17 +30,19 @@ def test_every_example_of_the_page_runs(page, least):
 
 def test_the_query_of_the_readme_runs(capsys, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
-    query, _ = BLOCK.findall((PAGE.parents[1] / "README.md").read_text("utf-8"))
-    exec(compile(query, "README.md", "exec"), {})
+    query, summaries, _ = BLOCK.findall((PAGE.parents[1] / "README.md").read_text("utf-8"))
+    exec(compile(query + summaries, "README.md", "exec"), {})
     first, *rest = capsys.readouterr().out.splitlines()
     assert first == "15 sizes, 200 repetitions"
     rows, rates = int(rest[0]), [float(word) for word in rest[1].split()]
     assert 5 <= rows <= 105
     assert all(0 <= rate <= 1 for rate in rates)
+    low = ast.literal_eval(rest[2])
+    assert list(low) == ["LREG", "RFOR"] and all(0.5 < value < 1 for value in low.values())
 
 
 def test_the_own_rows_of_the_readme_are_forecast(capsys, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
-    _, own = BLOCK.findall((PAGE.parents[1] / "README.md").read_text("utf-8"))
+    *_, own = BLOCK.findall((PAGE.parents[1] / "README.md").read_text("utf-8"))
     exec(compile(own, "README.md", "exec"), {})
     assert capsys.readouterr().out.splitlines() == ["0.95 with a thousand rows"]
