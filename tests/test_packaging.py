@@ -66,6 +66,15 @@ def run(interpreter: Path, *arguments: object, cwd: Path) -> subprocess.Complete
     )
 
 
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+def test_what_ships_is_no_larger_than_it_may_be(wheel):
+    reference = (ROOT / "data" / "reference").rglob("*")
+    assert sum(path.stat().st_size for path in reference if path.is_file()) <= 20e6
+    assert wheel.stat().st_size <= 25e6
+
+
 # -- the source distribution -----------------------------------------------------------------------
 
 

@@ -244,6 +244,9 @@ def test_defaults_are_stated(tutorial, tmp_path, capsys):
 def test_the_default_creator_is_that_of_the_project():
     cited = yaml.safe_load((Path(__file__).parents[2] / "CITATION.cff").read_text("utf-8"))
     assert [author["name"] for author in cited["authors"]] == [CREATOR]
+    (ships,) = [one for one in cited["references"] if one["type"] == "database"]
+    with lcdb.reference() as db:
+        assert ships["version"] == json.loads((db.path / "release.json").read_text())["version"]
 
 
 def test_what_is_given_is_said_everywhere(tutorial, tmp_path, capsys):
