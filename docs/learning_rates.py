@@ -56,7 +56,7 @@ def draw(found: dict[str, xr.Dataset], path: Path) -> None:
     scores = [one["accuracy"].drop_vars("learner", errors="ignore") for one in found.values()]
     rates = xr.Variable("learner", [f"rate {name}" for name in found])
     both = xr.concat(scores, rates, coords="minimal", compat="override", join="override")
-    both = both.assign_coords(learner=rates)
+    both = both.assign_coords(learner=rates).assign_attrs(dataset_name="balance-scale")
     with mpl.rc_context({"svg.hashsalt": "lcdb", "svg.fonttype": "none"}):
         lcdb.plot.quantile_curves(both, log=True)
         plt.savefig(path, metadata={"Date": None, "Creator": None})
