@@ -23,7 +23,7 @@ help:
 	@echo "make lint       formatting, lint and types alone"
 	@echo "make docs       the pages of docs/ and an API reference as a site in build/docs"
 	@echo "make pictures   docs/pictures, from the database that ships"
-	@echo "make findings   docs/findings.md and its figures, and docs/trials.md, from what ships"
+	@echo "make findings   docs/findings.md, every_n.md, trials.md and their figures, from what ships"
 	@echo "make learning-rates   the picture of a network under cross-validation in docs/own_data.md"
 	@echo "make explorer-pictures   those of the explorer, with the Chromium of this machine"
 	@echo "make clean      remove the virtual environment and caches (never a database)"
@@ -80,6 +80,7 @@ coverage: $(VENV)/.dev
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html --fail-on-warning --keep-going --quiet docs build/docs
+	$(BIN)/lcdb site reference --cubes none --out build/docs/explore
 	@echo build/docs/index.html
 
 pictures: $(VENV)/.demo

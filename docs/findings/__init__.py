@@ -5,7 +5,8 @@ whatever datasets there are; tests hold the page against what is computed anew.
 
 - `evidence.py` what is read of the database, once
 - `words.py` numbers and lists as the page writes them
-- `holdings.py` `normality.py` `learners.py` `rankings.py` the sections: text and tables
+- `holdings.py` `normality.py` `apart.py` `rankings.py` `learners.py` the sections: text and tables
+- `estimates.py` how far rates at every n are off where they are estimated
 - `figures.py` what is drawn
 - `page.py` the page
 - `every_n.py` the other page: the paper's tables where every n is there

@@ -15,6 +15,7 @@ DOCS = Path(__file__).parents[1]
 if __name__ == "__main__":
     out = Path(sys.argv[3]) if sys.argv[3:] else DOCS
     pictures = out / "pictures"
+    out.mkdir(parents=True, exist_ok=True)
     places = sys.argv[1:3]
     with (
         lcdb.open(places[0]) if places else lcdb.reference() as db,
@@ -22,5 +23,7 @@ if __name__ == "__main__":
     ):
         (out / "findings.md").write_text(page(db, every), encoding="utf-8")
         (out / "every_n.md").write_text(every_n.page(every, db), encoding="utf-8")
-        made = draw(db, pictures / "findings", FIGURES) + draw(db, pictures / "paper", PAPERS)
+        made = draw(db, pictures / "findings", FIGURES)
+        if not places:  # others may not have the datasets of the paper's figures
+            made += draw(db, pictures / "paper", PAPERS)
         print(out / "findings.md", out / "every_n.md", *made, sep="\n")

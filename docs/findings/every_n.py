@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import pandas as pd
-
 import lcdb
-from findings import normality, rankings
+from findings import apart, estimates, holdings, normality, rankings
 from findings.evidence import Evidence
-from findings.words import listed, markdown, metric_name, number, signed, wrapped
-from lcdb.schema import UNIT_DIMS
+from findings.words import listed, markdown, number, wrapped
 from lcdb.tables import Row
 from lcdb.tables.paired import LEFT_OUT
+from lcdb.tables.turan2026 import BALANCED, BINARY
 
 # Facts of the builds, which no file of a summary has.
 _HOW = """Each was built by `lcdb build turan2026 --out EVERY --dataset ID` on two cores of an AMD
@@ -20,47 +18,6 @@ EPYC (Linux, Python 3.11, NumPy 2.4, Numba 0.68) at commit 8c87183: iris in some
 heart-statlog in 0.5 and thyroid-recurrence in 1.2, beside other work, so that these are upper
 bounds. Of each, 2,000 random cells of the full cube were computed again (`lcdb verify EVERY
 --recompute 2000`): all are as stored."""
-
-_TESTS = {
-    "rate": "Shapiro-Wilk",
-    "dagostino": "D'Agostino-Pearson",
-    "skewness_test": "skewness test",
-    "kurtosis_test": "kurtosis test",
-    "constant": "constant cells",
-}
-
-
-def both(found: Evidence, few: Evidence) -> pd.DataFrame:
-    """Return the curves that two databases have: at every n, and as the other estimates that."""
-    names = ["dataset", "metric", *UNIT_DIMS]
-    columns = [f"every_{test}" for test in _TESTS]
-    return found.frame[names + columns].merge(
-        few.frame[names + columns], on=names, suffixes=("", "_estimate")
-    )
-
-
-def estimates(found: Evidence, few: Evidence) -> tuple[str, str]:
-    """Return how far the estimates of rates at every n are off, as table and in sentences."""
-    curves = both(found, few)
-    lines = []
-    for test, title in _TESTS.items():
-        ours, guess = curves[f"every_{test}"], curves[f"every_{test}_estimate"]
-        off = guess - ours
-        lines.append([title, number(ours.mean(), 2), number(guess.mean(), 2),
-                      number(off.abs().mean(), 2), number(off.abs().max(), 2)])  # fmt: skip
-    off = (curves["every_rate_estimate"] - curves["every_rate"]).rename("off")
-    far = curves.loc[off.abs().idxmax()]
-    said = (
-        "The reference database has some 70 sizes of a dataset, and estimates what a rate would be "
-        "at every n: each size stands for those around it. Over "
-        f"{len(curves):,} curves and metrics that are here as well, its estimates for Shapiro-Wilk "
-        f"are off by {number(off.abs().mean(), 2)} points on average, with their sign by "
-        f"{signed(off.mean(), 2)}, and most for {metric_name(far['metric'])} of {far['learner']} "
-        f"on {found.names[far['dataset']]} ({far['sampling']}, {far['split']}, {far['tuning']}): "
-        f"{number(far['every_rate_estimate'])} instead of {number(far['every_rate'])} %."
-    )
-    columns = ["at every n", "as estimated", "mean difference of a curve", "largest"]
-    return markdown("test, % of cells", columns, lines), said
 
 
 def overall(found: Evidence) -> tuple[str, str]:
@@ -70,7 +27,7 @@ def overall(found: Evidence) -> tuple[str, str]:
     lines = [
         [row.row, number(row.published), number(row.ours, 2),
          *(number(by.get_group(tuning)[column].mean(), 2) for tuning in ("default", "tuned"))]
-        for row, column in zip(rows, (f"every_{test}" for test in _TESTS), strict=True)
+        for row, column in zip(rows, (f"every_{test}" for test in estimates.TESTS), strict=True)
     ]  # fmt: skip
     rates = by["every_rate"].mean()
     said = (
@@ -93,7 +50,19 @@ def _once(found: Evidence, rows: Iterable[Row]) -> list[Row]:
     """Return rows without those of all datasets, if these are what the paper has them of."""
     if set(found.names) & set(LEFT_OUT):
         return list(rows)
-    return [row for row in rows if not row.row.endswith(", all datasets")]
+    return [row for row in rows if rankings.ALL_DATASETS not in row.row]
+
+
+def groups(found: Evidence) -> str:
+    """Return which of the datasets that are there are in which group."""
+
+    def some(ids: Iterable[str], inside: bool = True) -> str:
+        return listed(name for id, name in found.names.items() if (id in ids) == inside)
+
+    return (
+        f"Balanced are {some(BALANCED)}, imbalanced {some(BALANCED, False)}; two classes have "
+        f"{some(BINARY)}, more {some(BINARY, False)}."
+    )
 
 
 def page(db: lcdb.Database, reference: lcdb.Database) -> str:
@@ -107,8 +76,9 @@ def page(db: lcdb.Database, reference: lcdb.Database) -> str:
         What estimates rates at every n.
     """
     found = Evidence(db)
+    few = Evidence(reference)
     test_table, all_said = overall(found)
-    estimate_table, estimate_said = estimates(found, Evidence(reference))
+    estimate_table, estimate_said = estimates.by_test(found, few)
     near = [
         normality.agreement(found, [table], metric, what)
         for table, what in (("table_1", "dataset"), ("table_2", "learner"))
@@ -133,6 +103,14 @@ lcdb summarize EVERY --out SMALL --sizes log:12 --bits 14 --release VERSION
 
 {_HOW}
 
+## What is missing
+
+{holdings.missing_said(found)}
+
+### Table A.9. Missing curves
+
+{holdings.missing(found)}
+
 ## Are scores normally distributed?
 
 {all_said}
@@ -142,6 +120,14 @@ lcdb summarize EVERY --out SMALL --sizes log:12 --bits 14 --release VERSION
 {" ".join(filter(None, near))} Of learners the paper's means are over
 ten datasets.
 
+{apart.of_learner(found, "auc")}
+
+{apart.UNNAMED}
+
+### AUC beside accuracy
+
+{normality.of_auc(found, "")}
+
 ### Table 1. Non-Gaussian cells (%) by dataset
 
 {_rates(found, ["table_1"], "dataset, metric")}
@@ -150,15 +136,31 @@ ten datasets.
 
 {_rates(found, ["table_2"], "learner, metric")}
 
+{found.tables["table_2"].note}
+
 ### Table D.13. The same for the losses
 
 {_rates(found, ["table_D13"], "dataset or learner, metric")}
+
+### Tables 3, 4 and D.12. By balance and number of classes
+
+{groups(found)} {normality.groups(found)}
+
+{_rates(found, ["table_3", "table_4", "table_D12"], "group, metric")}
+
+### Table B.10. Shape at the last size
+
+{normality.shapes(found)}
 
 ## Do estimates at every n hold?
 
 {estimate_said}
 
 {estimate_table}
+
+{estimates.unknown(found, few)}
+
+{estimates.by_dataset(found, few)}
 
 ## Default against tuned
 
@@ -168,6 +170,8 @@ ten datasets.
 
 {_rates(found, ["table_5"], "curves")}
 
+{found.tables["table_5"].note}
+
 ## Samplings
 
 {rankings.samplings(found)}
@@ -175,6 +179,8 @@ ten datasets.
 ### Table C.11. Non-Gaussian cells (%) by sampling: varying test sets
 
 {_rates(found, ["table_C11"], "curves")}
+
+{found.tables["table_C11"].note}
 
 ## Differences and winners
 

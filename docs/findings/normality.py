@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+import pandas as pd
+
 from findings.evidence import Evidence
 from findings.words import listed, markdown, metric_name, number, signed, with_sd
 from lcdb.tables import Row
@@ -121,7 +123,7 @@ def _by_tuning(found: Evidence) -> str:
     return f"{said}." if said else ""
 
 
-def of_auc(found: Evidence) -> str:
+def of_auc(found: Evidence, sizes: str = " at the sizes of the plan") -> str:
     """Return in sentences how the rates of AUC differ from those of accuracy."""
     said = []
     for name, what in (("table_1", "datasets"), ("table_2", "learners")):
@@ -157,7 +159,7 @@ def of_auc(found: Evidence) -> str:
     )
     return (
         f"AUC is rejected {'less' if less else 'no less'} often than accuracy: {rates['auc']} "
-        f"against {rates['accuracy']} % of the cells at the sizes of the plan, as a mean over "
+        f"against {rates['accuracy']} % of the cells{sizes}, as a mean over "
         f"curves. {_sentence('; '.join(said))} "
         f"{verdict}; means over curves, those of accuracy in brackets: {numbers}."
     )
@@ -285,12 +287,56 @@ def shapes(found: Evidence) -> str:
         for m in skewed
     )
     return f"""At the last size of each curve the median skewness and excess kurtosis are {said}.
-They are of the curves that have a shape there: at the largest n a fixed pool is the only training
-set, and most curves are constant. Printed skewness of the losses has the sign of a score; it has
-that of the loss here, as ours.
+{_without_shape(found)} Printed skewness of the losses has the sign of a score; it has that of the
+loss here, as ours.
+
+{_of_one_pool(found)}
 
 {markdown("median over curves", ["published", "ours", "curves"], lines)}
 """
+
+
+def drawn_whole(frame: pd.DataFrame) -> pd.Series:
+    """Return which curves end where all their repetitions have the same training set."""
+    return (frame["split"] == "fixed") & (frame["sampling"] != "bootstrap")
+
+
+def _without_shape(found: Evidence) -> str:
+    """Return in sentences which curves have no shape at their last size, and why."""
+    frame = found.frame
+    whole = drawn_whole(frame)
+    flat = frame["last_skewness"].isna()
+    counts = listed(
+        f"{(flat & whole & (frame['metric'] == m)).sum()} of "
+        f"{(whole & (frame['metric'] == m)).sum()} in {metric_name(m)}"
+        for m in ("accuracy", "auc")
+    )
+    others = (flat & ~whole).sum()
+    return (
+        "They are of the curves that have a shape there. On a fixed test set the largest n leaves "
+        "additive and random sampling one training set, all rows of the pool, so that repetitions "
+        "differ only by what the learner draws or tuning holds out: of those curves "
+        f"{counts} are constant at that n, of all others {others}."
+    )
+
+
+def _of_one_pool(found: Evidence) -> str:
+    """Return in a sentence which curves make the printed shape of AUC."""
+    frame = found.frame[found.frame["metric"] == "auc"]
+    tuned = drawn_whole(frame) & (frame["tuning"] == "tuned")
+    shape = ["last_skewness", "last_kurtosis"]
+    if not tuned.any() or frame.loc[tuned, "last_skewness"].isna().all():
+        return ""
+    (a, b), (c, d) = (frame.loc[some, shape].median() for some in (tuned, ~tuned))
+    count = int(frame.loc[tuned, "last_skewness"].notna().sum())
+    row = found.row("table_B10", "skewness", "auc")
+    tail = found.row("table_B10", "excess kurtosis", "auc")
+    return (
+        "For AUC, whose printed shape is the farthest from ours, which curves there are decides: "
+        f"the {count} tuned ones that end in one training set have {number(a, 2)} and "
+        f"{number(b, 2)}, all others {number(c, 2)} and {number(d, 2)} (printed "
+        f"{number(row.published, 2)} and {number(tail.published, 2)})."
+    )
 
 
 def section(found: Evidence) -> str:

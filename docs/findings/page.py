@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import lcdb
-from findings import holdings, learners, normality, rankings
+from findings import apart, estimates, holdings, learners, normality, rankings
 from findings.evidence import Evidence
 from findings.words import wrapped
 
 
-def page(db: lcdb.Database) -> str:
-    """Return the page as Markdown."""
+def page(db: lcdb.Database, every: lcdb.Database) -> str:
+    """Return the page as Markdown.
+
+    Parameters
+    ----------
+    db
+        Of the plan ``reference``.
+    every
+        Of the plan ``turan2026``: where it has every n of a dataset, estimates are checked.
+    """
     found = Evidence(db)
     legend = found.tables["table_1"].legend
     text = f"""# What the reference database says
@@ -35,12 +43,20 @@ lcdb verify DIR --recompute 2000
 lcdb summarize DIR --out SMALL --sizes log:48 --bits 14 --release VERSION
 ```
 
-The paper has every n, and tunes all of its curves: [its tables at every n](every_n.md) are
-there for some of these datasets, and show how far the estimates on this page are off.
+The paper has every n, and tunes all of its curves: [its tables at every n](every_n.md) are there
+for some of these datasets. Rates *at every n* on this page are estimates, and only for some of the
+datasets is it known how far they are off.
 
 {holdings.section(found)}
 
+## How far off are estimates at every n?
+
+Each size stands for those around it, so that fewer cells carry the large sizes than the small ones.
+{estimates.unknown(Evidence(every), found)}
+
 {normality.section(found)}
+
+{apart.section(found)}
 
 {rankings.section(found)}
 

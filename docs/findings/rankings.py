@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pandas as pd
+
 from findings.evidence import Evidence
 from findings.normality import comparable, table
 from findings.words import listed, markdown, metric_name, number
-from lcdb.schema import SAMPLINGS
+from lcdb.schema import SAMPLINGS, TUNINGS
 from lcdb.tables import Row
+from lcdb.tables.paired import LEFT_OUT
 
+#: How the rows of Table 7 are called that have no printed number.
+ALL_DATASETS, OF_DEFAULT = ", all datasets", ", default"
 _WAYS = ("tie aware", "set", "top 1", "normal", "normal on lattice", "mean over datasets")
 
 
@@ -25,11 +30,11 @@ def differences(found: Evidence) -> str:
             f"test sets {number(comparable(row))} % are not normal (printed "
             f"{number(row.published)})"
         )
+        apart = row.ours != comparable(row)
+        text += f"; at the sizes of the plan {number(row.ours)} %" if apart else ""
         if row.beside["lattice-aware"] is not None:
-            apart = row.ours != comparable(row)
-            text += f"; at the sizes of the plan {number(row.ours)} %, and" if apart else ", and"
             text += (
-                " as differences of whole numbers of rows "
+                ", and as differences of whole numbers of rows "
                 f"{number(row.beside['lattice-aware'])} % are not rounded normals"
             )
         said.append(f"{text}.")
@@ -38,7 +43,8 @@ def differences(found: Evidence) -> str:
 
 def top_three(found: Evidence) -> str:
     """Return in sentences what Table 7 says."""
-    said = []
+    there = [name for id, name in found.names.items() if id not in LEFT_OUT]
+    said = [f"The best three are compared on {listed(there)}."]
     for metric, null in (("accuracy", "normal on lattice"), ("auc", "normal")):
         rows = [
             row
@@ -57,16 +63,42 @@ def top_three(found: Evidence) -> str:
                 f"Of tuned learners the ordered best three in {metric_name(metric)} change "
                 f"{'; '.join(parts)}{rounded}."
             )
-    q95 = {row.published is not None: row for row in found.tables["text"].rows
-           if row.row.startswith("q.95") and row.ours is not None}  # fmt: skip
-    if True in q95 and False in q95:
-        said.append(
-            "Ranked by the .95 quantile instead of the mean, the ordered best three in accuracy "
-            f"change at {number(q95[True].ours)} % of the sizes of tuned learners (printed "
-            f"{number(q95[True].published)}; the datasets of Table 7) and at "
-            f"{number(q95[False].ours)} % of those of default ones (all datasets)."
+    default = listed(f"at {shares_of_default(found, metric)} of the sizes in {metric_name(metric)}"
+                     for metric in ("accuracy", "auc"))  # fmt: skip
+    said.append(
+        "Of default learners on the same datasets, of which the paper prints nothing, the ordered "
+        f"best three change by these, in this order, {default}."
+    )
+    return "\n\n".join([*said, _by_quantile_95(found)])
+
+
+def shares_of_default(found: Evidence, metric: str) -> str:
+    """Return the shares of Table 7 of default learners, on the paper's datasets, as a list."""
+    return listed(
+        number(row.ours, 2)
+        for row in found.tables["table_7"].rows
+        if row.metric == metric and row.row.endswith(OF_DEFAULT) and ALL_DATASETS not in row.row
+    )
+
+
+def _by_quantile_95(found: Evidence) -> str:
+    """Return in sentences what the .95 quantile changes."""
+    rows = {row.row: row for row in found.tables["text"].rows if row.ours is not None}
+    name = "q.95 vs mean"
+    if name not in rows or name + OF_DEFAULT not in rows:
+        return ""
+    text = (
+        "Ranked by the .95 quantile instead of the mean, the ordered best three in accuracy "
+        f"change at {number(rows[name].ours)} % of the sizes of tuned learners (printed "
+        f"{number(rows[name].published)}) and at {number(rows[name + OF_DEFAULT].ours)} % of "
+        "those of default ones"
+    )
+    if set(found.names) & set(LEFT_OUT):
+        tuned, default = (
+            number(rows[name + ALL_DATASETS + also].ours) for also in ("", OF_DEFAULT)
         )
-    return "\n\n".join(said)
+        text += f"; of all datasets, at {tuned} and {default} %"
+    return f"{text}."
 
 
 def shares(rows: Iterable[Row]) -> str:
@@ -82,10 +114,7 @@ def shares(rows: Iterable[Row]) -> str:
 
 def samplings(found: Evidence) -> str:
     """Return in sentences what Table C.11 says, and what it owes to rounding."""
-    some = found.frame.query(
-        "metric == 'accuracy' and split == 'varying' and tuning == 'default'"
-        f" and learner in {sorted({r.row.split()[0] for r in found.tables['table_C11'].rows})}"
-    )
+    some = _of_c11(found)
     rates = some.pivot_table("every_rate", "learner", "sampling")
     if set(SAMPLINGS) - set(rates.columns):
         return ""
@@ -93,14 +122,14 @@ def samplings(found: Evidence) -> str:
     least = rates.idxmin(axis=1)
     most = spread.idxmax()
     other = some.pivot_table("every_dagostino", "learner", "sampling").loc[most]
-    order = listed(SAMPLINGS)
+    which = " and ".join(name for name in TUNINGS if name in set(some["tuning"]))
     said = (
-        "How training sets are drawn moves the rate of accuracy of default learners by "
+        f"How training sets are drawn moves the rate of accuracy of {which} learners by "
         f"{number(spread.min())} to {number(spread[most])} points, the most for {most}: "
-        f"{listed(number(rates.loc[most, s]) for s in SAMPLINGS)} % ({order}). Bootstrap has the "
-        f"lowest rate for {(least == 'bootstrap').sum()} of {len(least)} learners. By D'Agostino's "
-        "test, which steps of the scores hardly move, the rates of "
-        f"{most} are {listed(number(other[s]) for s in SAMPLINGS)} %"
+        f"{listed(number(rates.loc[most, s]) for s in SAMPLINGS)} % ({listed(SAMPLINGS)}; Table "
+        f"C.11, at every n). {_least(least)} By D'Agostino's test, which steps of the scores "
+        f"hardly move, the rates of {most} at every n are "
+        f"{listed(number(other[s]) for s in SAMPLINGS)} %"
     )
     if least[most] == "bootstrap" and other.idxmin() != "bootstrap":
         said += (
@@ -108,6 +137,21 @@ def samplings(found: Evidence) -> str:
             "common step that Shapiro-Wilk could take for a departure"
         )
     return f"{said}."
+
+
+def _of_c11(found: Evidence) -> pd.DataFrame:
+    """Return the curves of Table C.11: of each tuning those that all samplings have."""
+    some = found.frame.query(
+        "metric == 'accuracy' and split == 'varying'"
+        f" and learner in {sorted({r.row.split()[0] for r in found.tables['table_C11'].rows})}"
+    )
+    by = some.groupby(["dataset", "learner", "tuning"])["sampling"]
+    return some[by.transform("nunique") == some["sampling"].nunique()]
+
+
+def _least(least: pd.Series) -> str:
+    count = (least == "bootstrap").sum()
+    return f"Bootstrap has the lowest rate for {count} of {len(least)} learners."
 
 
 def tuned(found: Evidence) -> str:

@@ -22,12 +22,14 @@ from lcdb.tables import (
     Row,
     Table,
     curve_frame,
+    paired,
     published,
     render,
     tables,
     turan2026,
 )
 from lcdb.tables.frame import at_every_n
+from lcdb.tables.paired import LEFT_OUT
 from lcdb.tables.rates import rate_row
 from lcdb.tables.turan2026 import BALANCED, SAME_DATASETS
 from lcdb.tables.views import duplicate_seeds
@@ -273,6 +275,33 @@ def test_top_three_changes_of_four_learners(tmp_path):
     assert row.ours == pytest.approx(np.mean(changes))
     assert row.beside["tie aware"] <= row.ours
     assert {"normal", "normal on lattice", "mean over datasets"} <= set(row.beside)
+
+
+def test_the_best_three_are_those_of_both_tunings_on_some_datasets_and_on_all(tmp_path):
+    """Of kc2 (1063) the paper has no tuned curves: it is left out unless a row says all."""
+    learners = ("NMC", "LDC", "QDC", "NNC", "DT")
+    with lcdb.open(write_database(tmp_path, 60, learners=learners)) as db:
+        for name, start in (("7", "mean vs median"), ("text", "q.95 vs mean")):
+            _, rows = rows_of(name, db)
+            cells = {}
+            for tuning in ("tuned", "default"):
+                also = ", default" if tuning == "default" else ""
+                cells[tuning] = [rows[f"{start}{of}{also}", "accuracy"].cells
+                                 for of in ("", ", all datasets")]  # fmt: skip
+                counts = {}
+                for key, header in db.headers.items():
+                    labels = {"sampling": "additive", "split": "fixed", "tuning": tuning}
+                    if tuning in header.labels["tuning"]:
+                        scores = db.select(key, **labels)[key]
+                        there = scores.notnull().all("repetition").sum("learner") > 3
+                        counts[header.id] = int(there.sum())
+                some = sum(n for id, n in counts.items() if id not in LEFT_OUT)
+                assert cells[tuning] == [some, sum(counts.values())] and some
+            assert rows[f"{start}, default", "accuracy"].published is None
+            assert rows[start, "accuracy"].published is not None
+        default = rows_of("7", db)[1]["mean vs median, default", "accuracy"]
+        found = paired.top_k_changes(db, "accuracy", 0.5, 0.0, "default", subset=True)
+        assert default.ours == found.shares["ordered"]
 
 
 def test_missing_curves_count_four_metrics_each(db):

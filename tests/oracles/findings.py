@@ -91,6 +91,45 @@ class Summaries:
                 total += file["top_k_change"][tuple(place)]
         return total[0] / total[1]
 
+    def cells(self, metric: str) -> pd.DataFrame:
+        """Return a row for each cell that ships: its size as a share of m, W and rejection."""
+        frames = []
+        dims = ("learner", "sampling", "split", "tuning")
+        for id, file in self.files.items():
+            place = names(file, "metric").index(metric)
+            sizes = file["n"][...]
+            labels = [*(names(file, dim) for dim in dims), sizes.tolist()]
+            frame = pd.DataFrame(itertools.product(*labels), columns=[*dims, "n"])
+            for name in ("count", "constant", "shapiro_p", "shapiro_w"):
+                frame[name] = file[name][place].ravel()
+            frame = frame[frame["count"] > 0].assign(dataset=id, share=frame["n"] / sizes[-1])
+            frames.append(frame)
+        found = pd.concat(frames)
+        return found.assign(rejected=(found["shapiro_p"] < 0.05) & (found["constant"] != 1))
+
+    def moved(self, metric: str) -> pd.DataFrame:
+        """Return by how much rates at every n move if estimated from the cells that ship."""
+        units = ["dataset", "learner", "sampling", "split"]
+        known = self.of(metric, tuning="default").set_index(units)["every_rate"]
+        rows = []
+        for unit, cells in self.cells(metric).query("tuning == 'default'").groupby(units):
+            n, g = cells["n"].to_numpy(), cells["rejected"].to_numpy().astype(float)
+            flat = cells["constant"].to_numpy() == 1
+            every = np.arange(n[0], n[-1] + 1)
+            # A constant cell at the largest n says nothing of those before it.
+            end = -1 if flat[-1] and not flat[-2] else None
+            drawn = np.append(np.interp(every[:-1], n[:end], g[:end]), g[-1])
+            rows.append((*unit, 100 * drawn.mean() - known[unit]))
+        return pd.DataFrame(rows, columns=[*units, "moved"])
+
+    def grid(self, learner: str) -> tuple[float, float]:
+        """Return the largest value of a learner's grid, and the default."""
+        file = next(iter(self.files.values()))
+        place = names(file, "learner").index(learner), names(file, "tuning").index("tuned")
+        params = json.loads(file["learner_params"].asstr()[place])
+        rule = params["tuning_rule"]
+        return max(rule["grid"]), params["params"][rule["parameter"]]
+
     def rounded_tails(self, id: str) -> tuple[float, float]:
         """Return how far 5 % quantiles of accuracy would be off if only rounding made them so."""
         file, off = self.files[id], []
