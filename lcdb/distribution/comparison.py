@@ -1,4 +1,4 @@
-"""Two algorithms in the same trials: how much better one is, and how sure that is."""
+"""Two algorithms: how much better one is, and how sure that is."""
 
 from __future__ import annotations
 
@@ -21,22 +21,26 @@ def cvar_difference(
     alpha: float,
     tail: str = "upper",
     *,
+    paired: bool = True,
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
 ) -> xr.Dataset:
-    """Return the difference of the CVaRs of two algorithms, with an interval by paired bootstrap.
+    """Return the difference of the CVaRs of two algorithms, with an interval by bootstrap.
 
-    Trials are resampled together: where both saw the same data, as all parts of ``db["dse"]`` of a
-    task did, what the data did to both cancels.
+    Trials are resampled in pairs: where both saw the same data, as all parts of ``db["dse"]`` of a
+    task did, what the data did to both cancels. Algorithms that have nothing in common in a trial,
+    as those of ``db["pendulum"]``, are resampled each by itself: ``paired=False``.
 
     Parameters
     ----------
     a, b
-        Outcomes along ``trial``, of one part each. Trials that only one of them has, and NaN, are
-        left out.
+        Outcomes along ``trial``, of one part each. NaN are left out, and so is, of pairs, a trial
+        that only one of them has.
     alpha, tail
         As `cvar` takes them; ``alpha=0`` is the mean.
+    paired
+        Whether trial t of both is one draw of the same data; if not, numbers of trials may differ.
     confidence
         Of the percentile interval.
     resamples, seed
@@ -46,7 +50,8 @@ def cvar_difference(
     -------
     xarray.Dataset
         ``difference`` (a less b), ``error``, ``low`` and ``high``, and ``share``, the share of
-        resamples in which a is ahead (ties count a half); ``trials`` is how many were compared.
+        resamples in which a is ahead (ties count a half). The attribute ``trials`` is how many were
+        compared: of pairs a number, else that of a and that of b.
 
     Examples
     --------
@@ -56,10 +61,21 @@ def cvar_difference(
     >>> result = cvar_difference(b + 0.05, b, 0.5)
     >>> round(float(result["difference"]), 3), round(float(result["low"]), 3)
     (0.05, 0.05)
+    >>> result = cvar_difference(b + 0.05, b[:200], 0.5, paired=False)
+    >>> bool(result["low"] < 0.0 < result["high"]), result.attrs["trials"]
+    (True, [500, 200])
     """
-    x, y = _paired(a, b)
-    counts = bootstrap_counts(len(x), resamples, seed)
-    drawn = _resampled(x, counts, alpha, tail) - _resampled(y, counts, alpha, tail)
+    if paired:
+        x, y = _paired(a, b)
+        counts = bootstrap_counts(len(x), resamples, seed)
+        drawn = _resampled(x, counts, alpha, tail) - _resampled(y, counts, alpha, tail)
+    else:
+        x, y = _alone("a", a), _alone("b", b)
+        first, second = (
+            _resampled_alone(z, np.random.default_rng([seed, place]), resamples, alpha, tail)
+            for place, z in enumerate((x, y))
+        )
+        drawn = first - second
     statistic = stats.cvar_upper if _is_upper(tail) else stats.cvar_lower
     rest = 0.5 * (1.0 - confidence)
     low, high = np.quantile(drawn, [rest, 1.0 - rest])
@@ -72,7 +88,7 @@ def cvar_difference(
             "share": float((drawn > 0).mean() + 0.5 * (drawn == 0).mean()),
         },
         attrs={
-            "trials": len(x),
+            "trials": len(x) if paired else [len(x), len(y)],
             "alpha": alpha,
             "tail": tail,
             "confidence": confidence,
@@ -88,19 +104,33 @@ def _is_upper(tail: str) -> bool:
     return tail == "upper"
 
 
+def _check_dims(name: str, z: xr.DataArray) -> None:
+    if z.dims != (_TRIAL,):
+        dims = ", ".join(map(str, z.dims)) or "none"
+        msg = f"{name} has the dims {dims}; expected 'trial' alone: select one part"
+        raise ValueError(msg)
+
+
+def _alone(name: str, z: xr.DataArray) -> np.ndarray:
+    """Return the outcomes of all trials that there are."""
+    _check_dims(name, z)
+    there = z.values[~np.isnan(z.values)].astype(float)
+    if not there.size:
+        msg = f"{name} has no trials; expected one outcome or more that is not NaN"
+        raise ValueError(msg)
+    return there
+
+
 def _paired(a: xr.DataArray, b: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
     """Return the outcomes of the trials that both have."""
-    for name, z in (("a", a), ("b", b)):
-        if z.dims != (_TRIAL,):
-            dims = ", ".join(map(str, z.dims)) or "none"
-            msg = f"{name} has the dims {dims}; expected 'trial' alone: select one part"
-            raise ValueError(msg)
+    _check_dims("a", a)
+    _check_dims("b", b)
     if _TRIAL in a.coords and _TRIAL in b.coords:
         a, b = xr.align(a, b, join="inner")
     if a.sizes != b.sizes:
         msg = (
             f"a has {a.size} trials and b {b.size}, without labels to pair them by; "
-            "give both a coordinate 'trial'"
+            "give both a coordinate 'trial', or say paired=False"
         )
         raise ValueError(msg)
     both = ~(np.isnan(a.values) | np.isnan(b.values))
@@ -123,3 +153,16 @@ def _resampled(x: np.ndarray, counts: np.ndarray, alpha: float, tail: str) -> np
         taken = np.clip(share - before, 0.0, part)
         result[first : first + _AT_ONCE] = values @ taken / share
     return result
+
+
+def _resampled_alone(
+    x: np.ndarray, rng: np.random.Generator, resamples: int, alpha: float, tail: str
+) -> np.ndarray:
+    """Return the CVaR of resamples that are drawn for these outcomes alone, a few at once."""
+    size, found = len(x), []
+    for first in range(0, resamples, _AT_ONCE):
+        few = min(_AT_ONCE, resamples - first)
+        places = rng.integers(0, size, (few, size)) + size * np.arange(few)[:, None]
+        counts = np.bincount(places.ravel(), minlength=few * size).reshape(few, size)
+        found.append(_resampled(x, counts.T, alpha, tail))
+    return np.concatenate(found)

@@ -97,8 +97,9 @@ def spread(outcomes: xr.DataArray) -> xr.Dataset:
     xarray.Dataset
         By ``source``: ``variance``, an unbiased estimate, which may fall below 0 where there is
         next to none; ``error``, its standard error, the larger of those by the jackknife over
-        hyper-parameters and over data; and ``share`` of the sum, with those below 0 as 0. The
-        interaction is what data do to some hyper-parameters and not to others.
+        hyper-parameters and over data; ``share`` of the sum, with those below 0 as 0; and
+        ``share_error``, the same error of that. The interaction is what data do to some
+        hyper-parameters and not to others.
 
     Examples
     --------
@@ -119,12 +120,13 @@ def spread(outcomes: xr.DataArray) -> xr.Dataset:
         msg = "some outcomes are NaN or infinite; variances need every pair: score them by a number"
         raise ValueError(msg)
     variance = _components(values)
-    # Their sum would count twice what every pair has of its own.
-    error = np.sqrt(np.maximum(_jackknife(values, 0), _jackknife(values, 1)))
-    positive = np.maximum(variance, 0.0)
-    total = positive.sum()
-    share = positive / total if total > 0 else np.full(len(positive), np.nan)
-    columns = {"variance": variance, "error": error, "share": share}
+    left = [_without_each(values, axis) for axis in (0, 1)]
+    columns = {
+        "variance": variance,
+        "error": _jackknife(left),
+        "share": _shares(variance),
+        "share_error": _jackknife([_shares(one) for one in left]),
+    }
     return xr.Dataset(
         {name: ("source", column) for name, column in columns.items()},
         {"source": list(_SOURCES)},
@@ -153,10 +155,25 @@ def _components(values: np.ndarray) -> np.ndarray:
     )
 
 
-def _jackknife(values: np.ndarray, axis: int) -> np.ndarray:
-    """Return the jackknife's squared error of the variances, one draw along `axis` left out."""
+def _shares(variances: np.ndarray) -> np.ndarray:
+    """Return the parts of the sum along the last axis; NaN where nothing varies."""
+    positive = np.maximum(variances, 0.0)
+    total = positive.sum(axis=-1, keepdims=True)
+    return np.divide(positive, total, out=np.full_like(positive, np.nan), where=total > 0)
+
+
+def _without_each(values: np.ndarray, axis: int) -> np.ndarray:
+    """Return the variances of `_SOURCES` with one draw along `axis` left out, each in its turn."""
     size = values.shape[axis]
     if size < 3:
-        return np.full(len(_SOURCES), np.nan)
-    left = np.array([_components(np.delete(values, k, axis)) for k in range(size)])
-    return (size - 1) / size * ((left - left.mean(axis=0)) ** 2).sum(axis=0)
+        return np.full((size, len(_SOURCES)), np.nan)
+    return np.array([_components(np.delete(values, k, axis)) for k in range(size)])
+
+
+def _jackknife(left: list[np.ndarray]) -> np.ndarray:
+    """Return the larger of the jackknife's errors, each of values with one draw left out.
+
+    The sum of their squares would count twice what every pair has of its own.
+    """
+    squares = [(len(one) - 1) * one.var(axis=0) for one in left]
+    return np.sqrt(np.maximum(*squares))

@@ -136,7 +136,8 @@ def inverse_cdf(
     confidence
         Of the Dvoretzky-Kiefer-Wolfowitz bands; None for none.
     support
-        Smallest and largest possible value, which bound the bands.
+        Smallest and largest possible value. Near 0 and 1 no outcome bounds a band on both sides:
+        it reaches the support there, which is drawn faintly, and of an infinite one not at all.
     ax
         Where; new axes unless given.
 
@@ -159,11 +160,7 @@ def inverse_cdf(
         curve = stats.inverse_cdf(values, p)
         ax.step(p, curve, where="pre", color=colour_of(name), linewidth=1.4, label=name)
         if confidence is not None:
-            low, high = stats.inverse_cdf_band(values, p, confidence, support)
-            low = np.where(np.isfinite(low), low, values.min())
-            high = np.where(np.isfinite(high), high, values.max())
-            colour = colour_of(name)
-            ax.fill_between(p, low, high, step="pre", color=colour, alpha=0.15, linewidth=0)
+            _band(ax, p, values, confidence, support, colour_of(name))
         ends.append((name, 1.0, curve[-1]))
     ax.set(xlabel="probability", ylabel=metric_label(label), xlim=(0, 1))
     if ends:  # a band that reaches the end of the support says only that it reaches it
@@ -174,6 +171,24 @@ def inverse_cdf(
     if isinstance(samples, xr.DataArray):
         caption(ax, context(samples))
     return ax
+
+
+def _band(
+    ax: Axes,
+    p: np.ndarray,
+    values: np.ndarray,
+    confidence: float,
+    support: tuple[float, float],
+    colour: str,
+) -> None:
+    """Fill a band where outcomes bound it, and faintly where the support does."""
+    look: dict[str, Any] = {"step": "pre", "color": colour, "linewidth": 0}
+    inner = np.isfinite(stats.inverse_cdf_band(values, p, confidence)).all(axis=0)
+    low, high = stats.inverse_cdf_band(values, p, confidence, support)
+    ax.fill_between(p, low, high, where=inner, alpha=0.15, **look)
+    ends = ~inner & np.isfinite(low) & np.isfinite(high)
+    if ends.any():
+        ax.fill_between(p, low, high, where=ends, alpha=0.03, **look)
 
 
 def profile(

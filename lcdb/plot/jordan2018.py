@@ -39,42 +39,53 @@ def _there(row: xr.DataArray) -> np.ndarray:
 
 
 def _grid(rows: int, columns: int, *, share: bool = False) -> np.ndarray:
-    """Return the axes of a grid; those of a row have one scale if `share`."""
+    """Return the axes of a grid; those of a column have one scale if `share`."""
     need_matplotlib()
     import matplotlib.pyplot as plt
 
     size = (0.8 + 3.4 * columns, 0.4 + 2.7 * rows)
     _, axes = plt.subplots(
         rows, columns, figsize=size, layout="constrained", squeeze=False,
-        sharey="row" if share else False,
+        sharey="col" if share else False,
     )  # fmt: skip
     return axes
 
 
 def _accuracies(cube: xr.Dataset) -> list[Axes]:
-    """Draw a row per mode and a column per task: inverse CDFs of the learners' accuracies."""
+    """Draw a row per mode and a column per task: inverse CDFs of the learners' accuracies.
+
+    The modes of a task have one scale, since they are what is compared.
+    """
     modes, tasks = cube["mode"].values, cube["task"].values
     axes = _grid(len(modes), len(tasks), share=True)
-    drawn: dict[int, list[np.ndarray]] = {}
-    for i, mode in enumerate(modes):
-        for j, task in enumerate(tasks):
-            part = cube["accuracy"].sel(mode=mode, task=task)
-            samples = {str(name): _there(part.sel(learner=name)) for name in cube["learner"].values}
-            samples = {name: sample for name, sample in samples.items() if sample.size}
+    for j, task in enumerate(tasks):
+        lines: list[np.ndarray] = []
+        for i, mode in enumerate(modes):
+            ax = axes[i, j]
+            samples = _samples(cube["accuracy"].sel(mode=mode, task=task))
             if not samples:
-                axes[i, j].set_axis_off()
+                ax.set_axis_off()
                 continue
-            inverse_cdf(samples, support=(0.0, 1.0), ax=axes[i, j])
-            caption(axes[i, j], f"{task}, {mode}")
-            axes[i, j].set_ylabel("accuracy" if j == 0 else "")
-            lines = [np.asarray(line.get_ydata(), float) for line in axes[i, j].lines]
-            drawn[i] = [*drawn.get(i, []), *lines]
-        _fit(axes[i, 0], drawn.get(i, []))
+            inverse_cdf(samples, ax=ax)
+            caption(ax, f"{task}, {mode}")
+            ax.set_ylabel("accuracy" if j == 0 else "")
+            lines += [np.asarray(line.get_ydata(), float) for line in ax.lines]
+        _fit(axes[0, j], lines)
+    axes[0, 0].figure.supxlabel(_BANDS, fontsize="small")
     return list(axes.ravel())
 
 
+_BANDS = "shaded: bands that hold the whole curve with 95 % confidence, where trials bound them"
+
+
+def _samples(part: xr.DataArray) -> dict[str, np.ndarray]:
+    """Return the trials of every learner that has some."""
+    found = {str(name): _there(part.sel(learner=name)) for name in part["learner"].values}
+    return {name: sample for name, sample in found.items() if sample.size}
+
+
 def _fit(ax: Axes, lines: list[np.ndarray]) -> None:
-    """Set the limits of a row of axes to what all of them show; bands may end beyond."""
+    """Set the limits of axes of one scale to what all of them show."""
     if lines:
         values = np.concatenate(lines)
         margin = 0.04 * max(float(np.ptp(values)), 1e-6)

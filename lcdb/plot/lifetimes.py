@@ -86,9 +86,7 @@ def lifetime_returns(
     >>> lifetime_returns({"PPO": rng.normal(size=50)}).get_ylabel()
     'mean return of a lifetime'
     """
-    # No step is worth less than -1 - (3 pi)**2 / 100, or more than 1.
-    worst = -2000.0 * (1.0 + (3.0 * np.pi) ** 2 / 100.0)
-    ax = inverse_cdf(means, confidence, (worst, 2000.0), ax)
+    ax = inverse_cdf(means, confidence, ax=ax)
     ax.set(ylabel="mean return of a lifetime")
     return ax
 

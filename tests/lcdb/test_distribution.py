@@ -189,6 +189,73 @@ def test_the_interval_of_the_difference_holds_the_truth():
     assert abs(inside / times - 0.95) <= slack
 
 
+def mean_of_tail(x, alpha, tail):
+    return float(cvar_upper(x, alpha) if tail == "upper" else -cvar_upper(-x, 1 - alpha))
+
+
+@pytest.mark.parametrize(("alpha", "tail"), [(0.5, "upper"), (0.0, "upper"), (0.3, "lower")])
+def test_what_is_not_paired_is_resampled_each_by_itself(alpha, tail):
+    """Against loops over resamples that are drawn at once; there are ties and unlike sizes."""
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=31), rng.integers(0, 3, 17).astype(float)
+    a = xr.DataArray([*x, np.nan], dims="trial")
+    b = xr.DataArray(y, {"trial": np.arange(100, 117)}, "trial")
+    options = {"confidence": 0.8, "resamples": 150, "seed": 3}
+    found = cvar_difference(a, b, alpha, tail, paired=False, **options)
+    first = np.random.default_rng([3, 0]).integers(0, 31, (150, 31))
+    second = np.random.default_rng([3, 1]).integers(0, 17, (150, 17))
+    loops = np.array(
+        [
+            mean_of_tail(x[i], alpha, tail) - mean_of_tail(y[j], alpha, tail)
+            for i, j in zip(first, second, strict=True)
+        ]
+    )
+    difference = mean_of_tail(x, alpha, tail) - mean_of_tail(y, alpha, tail)
+    expected = {"difference": difference, "error": loops.std(ddof=1),
+                "low": np.quantile(loops, 0.1), "high": np.quantile(loops, 0.9),
+                "share": (loops > 0).mean() + 0.5 * (loops == 0).mean()}  # fmt: skip
+    for name, value in expected.items():
+        assert float(found[name]) == pytest.approx(value, abs=1e-12), name
+    assert found.attrs["trials"] == [31, 17]
+
+
+def test_what_is_not_paired_at_its_limits():
+    one, other = xr.DataArray([2.0], dims="trial"), xr.DataArray([1.0, 1.0], dims="trial")
+    found = cvar_difference(one, other, 0.5, paired=False, resamples=5)
+    assert [float(found[name]) for name in ("difference", "error", "low", "high", "share")] == [
+        1.0, 0.0, 1.0, 1.0, 1.0,
+    ]  # fmt: skip
+    rng = np.random.default_rng(2)
+    z = xr.DataArray(rng.normal(size=400), dims="trial")
+    same = cvar_difference(z, z, 0.5, paired=False)
+    assert float(same["difference"]) == 0.0 and float(same["low"]) < 0.0 < float(same["high"])
+    # Two independent samples: their squared errors add up.
+    error = float(cvar_error(z, 0.5))
+    assert float(same["error"]) == pytest.approx(np.sqrt(2.0) * error, rel=0.1)
+    with pytest.raises(ValueError, match="b has no trials"):
+        cvar_difference(one, other * np.nan, 0.5, paired=False)
+    with pytest.raises(ValueError, match="a has the dims none"):
+        cvar_difference(one[0], other, 0.5, paired=False)
+    with pytest.raises(ValueError, match="tail is 'left'"):
+        cvar_difference(one, other, 0.5, "left", paired=False)
+
+
+@pytest.mark.parametrize("sizes", [(40, 25), (300, 60)])
+def test_the_interval_of_what_is_not_paired_holds_the_truth(sizes):
+    """Also of few trials. Of normals the mean of the better half is μ + σ sqrt(2 / π)."""
+    rng = np.random.default_rng(8)
+    times, inside = counts(300, 3000), 0
+    truth = 1.0 + (2.0 - 1.0) * np.sqrt(2 / np.pi)
+    for _ in range(times):
+        a = xr.DataArray(rng.normal(1.0, 2.0, sizes[0]), dims="trial")
+        b = xr.DataArray(rng.normal(0.0, 1.0, sizes[1]), dims="trial")
+        found = cvar_difference(a, b, 0.5, paired=False, resamples=400)
+        inside += bool(found["low"] <= truth <= found["high"])
+    # A percentile interval of few trials is a little short.
+    slack = 3 * np.sqrt(0.95 * 0.05 / times)
+    assert 0.95 - 0.03 - slack <= inside / times <= 0.95 + 0.01 + slack
+
+
 def simulated(rng, h, d, s, sizes):
     """Outcomes of independent normal effects with the given standard deviations."""
     a, b, ab, e = sizes
@@ -212,6 +279,10 @@ def test_components_of_the_spread_are_unbiased_and_know_their_error():
     # The jackknife errs on the safe side with so few draws, by a quarter of the error at most.
     ratio = (errors**2).mean(axis=0) / variances.var(axis=0)
     assert (ratio > 0.85).all() and (ratio < 1.25**2 + 0.15).all()
+    shares = np.array([one["share"].values for one in found])
+    errors = np.array([one["share_error"].values for one in found])
+    ratio = (errors**2).mean(axis=0) / shares.var(axis=0)
+    assert (ratio > 0.75).all() and (ratio < 1.8).all()
 
 
 def test_components_are_those_of_an_analysis_of_variance():
@@ -234,6 +305,22 @@ def test_components_are_those_of_an_analysis_of_variance():
         "hyperparameters", "data", "interaction", "randomness",
     ]  # fmt: skip
     assert float(found["share"].sum()) == pytest.approx(1.0)
+    for name in ("variance", "share"):
+        squares = []
+        for axis in (0, 1):
+            size = x.shape[axis]
+            left = np.array([spread(z.drop_isel({z.dims[axis]: k}))[name] for k in range(size)])
+            squares.append((size - 1) / size * ((left - left.mean(axis=0)) ** 2).sum(axis=0))
+        error = {"variance": "error", "share": "share_error"}[name]
+        assert np.allclose(found[error], np.sqrt(np.max(squares, axis=0)), rtol=1e-10)
+
+
+def test_what_does_not_vary_has_no_shares():
+    found = spread(simulated(np.random.default_rng(1), 3, 3, 2, (0, 0, 0, 0)))
+    assert (found["variance"] == 0).all() and (found["error"] == 0).all()
+    assert np.isnan(found["share"]).all() and np.isnan(found["share_error"]).all()
+    two = spread(simulated(np.random.default_rng(1), 2, 5, 2, (1, 1, 1, 1)))
+    assert np.isnan(two["error"]).all() and np.isnan(two["share_error"]).all()
 
 
 def test_nested_trials_are_crossed_and_grow():

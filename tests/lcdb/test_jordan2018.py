@@ -96,8 +96,12 @@ def test_figures_show_every_sample(folder, tmp_path, capsys):
         (only,) = lcdb.plot.draw_experiment(db, "2")
         assert {line.get_label() for line in only.lines} == {"actor_critic", "ppo"}
         rows = np.array(panels).reshape(db["dse"].sizes["mode"], -1)
-        for row in rows:
-            assert len({ax.get_ylim() for ax in row if ax.lines}) <= 1
+        for column in rows.T:  # both modes of a task
+            assert len({ax.get_ylim() for ax in column}) == 1
+        for ax in drawn.values():
+            low, high = ax.get_ylim()
+            values = np.concatenate([line.get_ydata() for line in ax.lines])
+            assert low < values.min() and values.max() < high
         left, middle, right = lcdb.plot.draw_experiment(db, "3")
         trials, *selected = left.lines
         assert trials.get_label() == "ppo" and len(middle.lines) == len(right.lines) == 2

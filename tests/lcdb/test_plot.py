@@ -287,8 +287,22 @@ def test_inverse_cdf_is_a_step_function_within_its_band(scores):
     assert curve[0] == pytest.approx(values[0])
     assert curve[-1] == pytest.approx(values[-1])
     assert (np.diff(curve) >= 0).all()
-    assert len(ax.collections) == 3
+    assert len(ax.collections) == 6  # a band of each learner, and its ends
     assert not plot.inverse_cdf({"a": values}, confidence=None).collections
+
+
+def test_bands_are_drawn_where_outcomes_bound_them():
+    """With 2,000 values the band is half sqrt(ln(40) / 4000) = 0.0304 wide."""
+    values = np.random.default_rng(0).uniform(size=2000)
+    (band,) = plot.inverse_cdf({"a": values}).collections
+    shown = band.get_paths()[0].vertices[:, 0]
+    assert shown.min() == pytest.approx(0.031) and shown.max() == pytest.approx(0.969)
+    inner, ends = plot.inverse_cdf({"a": values}, support=(-3, 3)).collections
+    assert inner.get_alpha() == 0.15 and ends.get_alpha() == 0.03
+    heights = np.concatenate([path.vertices[:, 1] for path in ends.get_paths()])
+    assert heights.min() == -3 and heights.max() == 3
+    few = plot.inverse_cdf({"a": values[:5]})  # outcomes bound nothing
+    assert not few.collections or not few.collections[0].get_paths()
 
 
 def test_profiles_are_drawn_as_steps(scores):
