@@ -14,7 +14,7 @@ from lcdb_builders.domain.part import Part
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.experiments.protocol import maker_of, trials_of
 from lcdb_builders.storage.blockfile import canonical_scores
-from lcdb_builders.storage.cells import cells_of, stored_cell
+from lcdb_builders.storage.cells import StoredUnit, cells_of
 from lcdb_builders.storage.environment import environment, same_kind
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.manifest import believed
@@ -107,23 +107,23 @@ def replay_trials(
     [7, 3]
     """
     journal = Journal(root)
-    expects = _expects_same_bits(journal, part)
+    stored, expects = StoredUnit(journal, part), _expects_same_bits(journal, part)
     for first in range(0, len(trials), _AT_ONCE):
         run = trials[first : first + _AT_ONCE]
         with one_thread():
             now = trials_of(part, run, journal.root)
         for i, trial in enumerate(run):
             alone = {name: values[:, i : i + 1] for name, values in now.items()}
-            yield ReplayedTrial(part, trial, _different(journal, part, trial, alone), expects)
+            yield ReplayedTrial(part, trial, _different(stored, part, trial, alone), expects)
 
 
 def _different(
-    journal: Journal, part: Part, trial: int, now: dict[str, np.ndarray]
+    stored: StoredUnit, part: Part, trial: int, now: dict[str, np.ndarray]
 ) -> tuple[str, ...]:
     """Return the names of the values of a trial that are not those that are stored."""
-    block = Block(part, part.sizes, trial, trial + 1)
-    stored, again = stored_cell(journal, block), canonical_scores(block, now)
-    return tuple(name for name in again if stored[name].tobytes() != again[name].tobytes())
+    again = canonical_scores(Block(part, part.sizes, trial, trial + 1), now)
+    there = stored.cell(part.sizes[0], trial)
+    return tuple(name for name in again if there[name].tobytes() != again[name].tobytes())
 
 
 def _expects_same_bits(journal: Journal, part: Part) -> bool:

@@ -18,7 +18,7 @@ from lcdb_builders.reference.block import draws_block
 from lcdb_builders.run.code import code_digest
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import Scores, canonical_scores
-from lcdb_builders.storage.cells import cells_of, stored_cell
+from lcdb_builders.storage.cells import StoredUnit, cells_of
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.lease import locked
 from lcdb_builders.storage.manifest import (
@@ -116,8 +116,10 @@ def adopt(
     for unit in others(root):
         tell(unit)
         cells = _chosen(journal, unit, count, draw)
+        stored = StoredUnit(journal, unit)
         different = sum(
-            not _same(journal, unit, *cell, allow_import=allow_import) for cell in cells
+            not _same(journal.root, stored, unit, *cell, allow_import=allow_import)
+            for cell in cells
         )
         if cells and not different:
             _record(journal, unit)
@@ -133,12 +135,14 @@ def _chosen(
     return [(unit.sizes[i], int(r)) for i, r in there[np.sort(picked)]]
 
 
-def _same(journal: Journal, unit: AnyUnit, n: int, repetition: int, *, allow_import: bool) -> bool:
+def _same(
+    root: Path, stored: StoredUnit, unit: AnyUnit, n: int, repetition: int, *, allow_import: bool
+) -> bool:
     """Return whether a cell that is computed again has the bits that are stored."""
     block = Block(unit, (n,), repetition, repetition + 1)
-    now = canonical_scores(block, _computed(journal.root, unit, block, allow_import))
-    stored = stored_cell(journal, block)
-    return all(stored[name].tobytes() == array.tobytes() for name, array in now.items())
+    now = canonical_scores(block, _computed(root, unit, block, allow_import))
+    there = stored.cell(n, repetition)
+    return all(there[name].tobytes() == array.tobytes() for name, array in now.items())
 
 
 def _computed(root: Path, unit: AnyUnit, block: Block, allow_import: bool) -> Scores:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property, lru_cache
+
 import h5py
 import numpy as np
 
 from lcdb.errors import DamagedError
 from lcdb_builders.domain.part import AnyUnit
-from lcdb_builders.domain.unit import Block
 from lcdb_builders.storage.blockfile import Scores
 from lcdb_builders.storage.cube import read_values
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.layout import Coverage
 from lcdb_builders.storage.manifest import believed, cube_path
 
-__all__ = ["cells_of", "stored_cell"]
+__all__ = ["StoredUnit", "cells_of"]
 
 
 def cells_of(journal: Journal, unit: AnyUnit) -> np.ndarray:
@@ -30,29 +31,45 @@ def cells_of(journal: Journal, unit: AnyUnit) -> np.ndarray:
     return np.argwhere(coverage.there)
 
 
-def stored_cell(journal: Journal, block: Block) -> Scores:
-    """Return the values of a block of one cell, from the journal or from the cube.
+class StoredUnit:
+    """What is stored of a unit, in the journal and in its cube; each is read once.
 
-    Raises
-    ------
-    DamagedError
-        The cube is not what its manifest says.
+    Parameters
+    ----------
+    journal, unit
+        Where, and of what.
     """
-    n, repetition = block.sizes[0], block.first
-    for other in journal.find(block.unit):
-        if n in other.sizes and repetition in other.repetitions:
-            where = other.sizes.index(n), repetition - other.first
-            return {
-                name: np.ascontiguousarray(array[where][None, None])
-                for name, array in journal.read(other).items()
-            }
-    entry = believed(journal.root, block.unit.dataset)
-    if entry is None:
-        msg = f"{cube_path(journal.root, block.unit.dataset)} was damaged or replaced meanwhile"
-        raise DamagedError(msg)
-    row, values_of = block.unit.sizes.index(n), {}
-    with cube_path(journal.root, block.unit.dataset).open("rb") as raw, h5py.File(raw) as file:
-        for variable in block.unit.variables:
-            values = read_values(file, entry.contents, block.unit, variable)
-            values_of[variable.name] = np.ascontiguousarray(values[row, repetition][None, None])
-    return values_of
+
+    def __init__(self, journal: Journal, unit: AnyUnit) -> None:
+        self._journal, self._unit = journal, unit
+        self._blocks = journal.find(unit)
+        self._read = lru_cache(maxsize=2)(journal.read)
+
+    def cell(self, n: int, repetition: int) -> Scores:
+        """Return the values of one cell, from the journal or from the cube.
+
+        Raises
+        ------
+        DamagedError
+            The cube is not what its manifest says.
+        """
+        for block in self._blocks:
+            if n in block.sizes and repetition in block.repetitions:
+                place = block.sizes.index(n), repetition - block.first
+                return _one(self._read(block), place)
+        return _one(self._in_cube, (self._unit.sizes.index(n), repetition))
+
+    @cached_property
+    def _in_cube(self) -> Scores:
+        root, unit = self._journal.root, self._unit
+        entry, path = believed(root, unit.dataset), cube_path(root, unit.dataset)
+        if entry is None:
+            msg = f"{path} was damaged or replaced meanwhile"
+            raise DamagedError(msg)
+        with path.open("rb") as raw, h5py.File(raw) as file:
+            return {v.name: read_values(file, entry.contents, unit, v) for v in unit.variables}
+
+
+def _one(values: Scores, place: tuple[int, int]) -> Scores:
+    """Return the values at one place as a block of one cell has them."""
+    return {name: np.ascontiguousarray(array[place][None, None]) for name, array in values.items()}
