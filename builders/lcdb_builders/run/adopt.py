@@ -118,8 +118,7 @@ def adopt(
         cells = _chosen(journal, unit, count, draw)
         stored = StoredUnit(journal, unit)
         different = sum(
-            not _same(journal.root, stored, unit, *cell, allow_import=allow_import)
-            for cell in cells
+            not _same(journal.root, stored, *cell, allow_import=allow_import) for cell in cells
         )
         if cells and not different:
             _record(journal, unit)
@@ -135,12 +134,10 @@ def _chosen(
     return [(unit.sizes[i], int(r)) for i, r in there[np.sort(picked)]]
 
 
-def _same(
-    root: Path, stored: StoredUnit, unit: AnyUnit, n: int, repetition: int, *, allow_import: bool
-) -> bool:
+def _same(root: Path, stored: StoredUnit, n: int, repetition: int, *, allow_import: bool) -> bool:
     """Return whether a cell that is computed again has the bits that are stored."""
-    block = Block(unit, (n,), repetition, repetition + 1)
-    now = canonical_scores(block, _computed(root, unit, block, allow_import))
+    block = Block(stored.unit, (n,), repetition, repetition + 1)
+    now = canonical_scores(block, _computed(root, stored.unit, block, allow_import))
     there = stored.cell(n, repetition)
     return all(there[name].tobytes() == array.tobytes() for name, array in now.items())
 

@@ -41,7 +41,8 @@ class StoredUnit:
     """
 
     def __init__(self, journal: Journal, unit: AnyUnit) -> None:
-        self._journal, self._unit = journal, unit
+        self.unit = unit
+        self._journal = journal
         self._blocks = journal.find(unit)
         self._read = lru_cache(maxsize=2)(journal.read)
 
@@ -57,11 +58,11 @@ class StoredUnit:
             if n in block.sizes and repetition in block.repetitions:
                 place = block.sizes.index(n), repetition - block.first
                 return _one(self._read(block), place)
-        return _one(self._in_cube, (self._unit.sizes.index(n), repetition))
+        return _one(self._in_cube, (self.unit.sizes.index(n), repetition))
 
     @cached_property
     def _in_cube(self) -> Scores:
-        root, unit = self._journal.root, self._unit
+        root, unit = self._journal.root, self.unit
         entry, path = believed(root, unit.dataset), cube_path(root, unit.dataset)
         if entry is None:
             msg = f"{path} was damaged or replaced meanwhile"
