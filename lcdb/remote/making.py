@@ -44,6 +44,10 @@ __all__ = ["cube_index", "folder_index"]
 _FILTERS = {1: "deflate", 2: "shuffle", 3: "fletcher32"}
 
 
+# A cube is read again that changed meanwhile, if only because another site was linked to it.
+_ATTEMPTS = 5
+
+
 def cube_index(path: Path) -> bytes:
     """Return the index of a cube, after comparing the whole file with its manifest.
 
@@ -51,8 +55,9 @@ def cube_index(path: Path) -> bytes:
 
     Raises
     ------
-    NotFoundError, DamagedError, SchemaError
-        There is no such file; it is not what was written; it is no cube, or stored otherwise.
+    NotFoundError, DamagedError, SchemaError, StaleError
+        There is no such file; it is not what was written; it is no cube, or stored otherwise; it
+        was replaced again and again.
 
     Examples
     --------
@@ -62,6 +67,16 @@ def cube_index(path: Path) -> bytes:
     >>> len(index) < 20_000
     True
     """
+    for _ in range(_ATTEMPTS):
+        content = _content(path)
+        if content is not None:
+            return encode(content)
+    msg = f"{path} was replaced while its index was made: run the same command again"
+    raise StaleError(msg)
+
+
+def _content(path: Path) -> dict[str, Any] | None:
+    """Return what the index of a cube says; None if it was not the same file all the time."""
     trust = examine([path])[path]
     record, header = trust.record, _header(path)
     with open_regular(path, "a cube") as raw:
@@ -80,10 +95,8 @@ def cube_index(path: Path) -> bytes:
                 "variables": [_variable(path, raw, file, name) for name in file],
                 "reasons": _reasons(header),
             }
-        if not stamp_of(os.fstat(raw.fileno())) == stamp_of(path.stat()) == trust.stamp:
-            msg = f"{path} was replaced while its index was made: run the same command again"
-            raise StaleError(msg)
-    return encode(content)
+        same = stamp_of(os.fstat(raw.fileno())) == stamp_of(path.stat()) == trust.stamp
+    return content if same else None
 
 
 def _header(path: Path) -> Header | TrialHeader:

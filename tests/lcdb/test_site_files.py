@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
+import os
 import re
 import shutil
 import signal
@@ -22,7 +23,8 @@ import pytest
 
 import lcdb
 from lcdb.cli import main
-from lcdb.errors import ArgumentError, NotFoundError, ReadError, StorageError
+from lcdb.errors import ArgumentError, NotFoundError, ReadError, StaleError, StorageError
+from lcdb.remote import making
 from lcdb.remote.format import encode
 from lcdb.remote.making import cube_index
 from lcdb.schema import METRICS
@@ -320,3 +322,25 @@ def test_the_server_sends_ranges_and_serves_this_machine_alone():
             pass
     with pytest.raises(ArgumentError, match="port is 70000"), exploring(TUTORIAL, port=70000):
         pass
+
+
+@pytest.mark.parametrize(("times", "fails"), [(1, False), (2, False), (99, True)])
+def test_a_cube_that_others_link_to_meanwhile_is_read_again(tmp_path, monkeypatch, times, fails):
+    """A hard link, as another site makes it, changes the stamp of a file that is what it was."""
+    shutil.copytree(lcdb.tutorial().path, tmp_path / "db")
+    cube = tmp_path / "db" / "cubes" / "61.nc"
+    expected, made, describe = cube_index(cube), [], making._reasons
+
+    def meanwhile(header):
+        if len(made) < times:
+            made.append(tmp_path / f"link{len(made)}")
+            os.link(cube, made[-1])
+        return describe(header)
+
+    monkeypatch.setattr(making, "_reasons", meanwhile)
+    if fails:
+        with pytest.raises(StaleError, match="was replaced while its index was made"):
+            cube_index(cube)
+    else:
+        assert cube_index(cube) == expected
+    assert len(made) == (5 if fails else times)
