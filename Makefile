@@ -88,7 +88,7 @@ pictures: $(VENV)/.demo
 
 findings: $(VENV)/.demo
 	PYTHONPATH=docs $(BIN)/python -m findings
-	$(BIN)/python docs/trials.py
+	PYTHONPATH=docs $(BIN)/python -m trials
 
 learning-rates: $(VENV)/.demo
 	$(BIN)/python docs/learning_rates.py

@@ -1,13 +1,13 @@
 """The page on the plan turan2026 says what its summaries say; so do both databases that ship."""
 
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lcdb
+from findings.every_n import page
 from tests.oracles.findings import DIMS, Summaries
 from tests.support.claims import (
     LABELS,
@@ -38,14 +38,9 @@ def every():
     return Summaries(ROOT / "data" / "turan2026" / "summaries")
 
 
-def test_the_page_is_what_the_command_writes(text, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    from findings.every_n import page
-
+def test_the_page_is_what_the_command_writes(text):
     with lcdb.shipped.turan2026() as db, lcdb.reference() as reference:
         assert page(db, reference) == text
-    for name in ("findings", *(n for n in sys.modules if n.startswith("findings."))):
-        monkeypatch.delitem(sys.modules, name)
 
 
 def test_every_n_of_every_curve_is_there(every):

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import h5py
@@ -12,6 +11,8 @@ import pytest
 from scipy.stats import shapiro
 
 import lcdb
+from findings.figures import FIGURES, draw
+from findings.page import page
 from lcdb.cli import main
 from tests.oracles.findings import Summaries
 from tests.support.claims import (
@@ -39,22 +40,14 @@ def text():
     return PAGE.read_text("utf-8")
 
 
-def test_the_page_is_what_the_command_writes(text, monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    from findings.page import page
-
+def test_the_page_is_what_the_command_writes(text):
     with lcdb.reference() as db, lcdb.shipped.turan2026() as every:
         assert page(db, every) == text
-    for name in ("findings", *(n for n in sys.modules if n.startswith("findings."))):
-        monkeypatch.delitem(sys.modules, name)
 
 
-def test_its_figures_are_there_and_are_drawn(text, tmp_path, monkeypatch):
+def test_its_figures_are_there_and_are_drawn(text, tmp_path):
     named = re.findall(r"!\[.+?\]\((pictures/.+?\.svg)\)", text)
     assert len(named) >= 4 and all((PAGE.parent / name).is_file() for name in named)
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    from findings.figures import FIGURES, draw
-
     with lcdb.reference() as db:
         drawn = draw(db, tmp_path, FIGURES)
     assert {path.name for path in drawn} == {Path(name).name for name in named}

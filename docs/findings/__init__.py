@@ -4,7 +4,6 @@ Every number of the page, those in its sentences too, is computed when the page 
 whatever datasets there are; tests hold the page against what is computed anew.
 
 - `evidence.py` what is read of the database, once
-- `words.py` numbers and lists as the page writes them
 - `holdings.py` `normality.py` `apart.py` `rankings.py` `learners.py` the sections: text and tables
 - `estimates.py` how far rates at every n are off where they are estimated
 - `figures.py` what is drawn

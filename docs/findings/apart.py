@@ -8,11 +8,11 @@ import xarray as xr
 
 from findings.evidence import Evidence
 from findings.normality import comparable
-from findings.words import markdown, metric_name, number, signed, with_sd
 from lcdb import stats
 from lcdb.shipped import crossing
 from lcdb.tables import Row, curve_frame
 from lcdb.tables.views import duplicate_seeds
+from words import markdown, metric_name, number, signed, with_sd
 
 #: Sizes as shares of the largest one, m: up to each of these, from the one before.
 SHARES = {"to m/10": 0.1, "to m/4": 0.25, "to m/2": 0.5, "to m": 1.0}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from findings.evidence import Evidence
-from findings.words import listed, markdown, metric_name, number, signed
 from lcdb import stats
 from lcdb.schema import UNIT_DIMS
 from lcdb.tables.frame import at_every_n
+from words import listed, markdown, metric_name, number, signed
 
 TESTS = {
     "rate": "Shapiro-Wilk",

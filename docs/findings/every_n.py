@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import lcdb
 from findings import apart, estimates, holdings, normality, rankings
 from findings.evidence import Evidence
-from findings.words import listed, markdown, number, wrapped
 from lcdb.tables import Row
 from lcdb.tables.paired import LEFT_OUT
 from lcdb.tables.turan2026 import BALANCED, BINARY
+from words import listed, markdown, number, wrapped
 
 # Facts of the builds, which no file of a summary has.
 _HOW = """Each was built by `lcdb build turan2026 --out EVERY --dataset ID` on two cores of an AMD

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 
 import lcdb
 from findings.evidence import Evidence
-from findings.words import metric_name
 from lcdb.plot import non_gaussian_panels, rejection_map
 from lcdb.plot.style import colour_of, new_axes
+from words import metric_name
 
 # The same picture is the same file: ids are drawn from the salt, and there is no date in it.
 _SETTINGS = {"svg.hashsalt": "lcdb", "svg.fonttype": "none", "figure.max_open_warning": 0}

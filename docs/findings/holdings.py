@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from findings.evidence import Evidence
-from findings.words import listed, markdown, number
 from lcdb.schema import STATUSES
+from words import listed, markdown, number
 
 _COMPLETE = STATUSES.index("complete")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from findings.evidence import Evidence
-from findings.words import framed, listed, metric_name, number, signed
+from words import framed, listed, metric_name, number, signed
 
 #: A difference of means counts if it is beyond so many standard errors, and a point.
 ERRORS, POINT = 4.0, 0.01

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 import pandas as pd
 
 from findings.evidence import Evidence
-from findings.words import listed, markdown, metric_name, number, signed, with_sd
 from lcdb.tables import Row
 from lcdb.tables.turan2026 import SAME_DATASETS
+from words import listed, markdown, metric_name, number, signed, with_sd
 
 _COLUMNS = {
     "at every n": 1, "D'Agostino": 1, "lattice-aware": 1, "tested": 1, "W": 3, "skewness": 2,

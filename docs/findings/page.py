@@ -5,7 +5,7 @@ from __future__ import annotations
 import lcdb
 from findings import apart, estimates, holdings, learners, normality, rankings
 from findings.evidence import Evidence
-from findings.words import wrapped
+from words import wrapped
 
 
 def page(db: lcdb.Database, every: lcdb.Database) -> str:

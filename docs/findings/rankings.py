@@ -8,10 +8,10 @@ import pandas as pd
 
 from findings.evidence import Evidence
 from findings.normality import comparable, table
-from findings.words import listed, markdown, metric_name, number
 from lcdb.schema import SAMPLINGS, TUNINGS
 from lcdb.tables import Row
 from lcdb.tables.paired import LEFT_OUT
+from words import listed, markdown, metric_name, number
 
 #: How the rows of Table 7 are called that have no printed number.
 ALL_DATASETS, OF_DEFAULT = ", all datasets", ", default"

@@ -1,4 +1,4 @@
-"""Numbers, lists and tables as the page writes them."""
+"""Numbers, lists and tables as pages write them."""
 
 from __future__ import annotations
 
