@@ -8,7 +8,6 @@ import lcdb
 from findings import apart, estimates, holdings, normality, rankings
 from findings.evidence import Evidence
 from lcdb.tables import Row
-from lcdb.tables.paired import LEFT_OUT
 from lcdb.tables.turan2026 import BALANCED, BINARY
 from words import listed, markdown, number, wrapped
 
@@ -42,15 +41,8 @@ def overall(found: Evidence) -> tuple[str, str]:
 def _rates(found: Evidence, names: list[str], first: str) -> str:
     """Return some tables of rates as one."""
     rows: list[Row] = [row for name in names for row in found.tables[name].rows]
-    kept = [row for row in _once(found, rows) if row.ours is not None]
+    kept = [row for row in rows if row.ours is not None]
     return normality.table(kept, normality.by_name(found), first, without=["at every n"])
-
-
-def _once(found: Evidence, rows: Iterable[Row]) -> list[Row]:
-    """Return rows without those of all datasets, if these are what the paper has them of."""
-    if set(found.names) & set(LEFT_OUT):
-        return list(rows)
-    return [row for row in rows if rankings.ALL_DATASETS not in row.row]
 
 
 def groups(found: Evidence) -> str:
@@ -196,7 +188,7 @@ ten datasets.
 
 ### Table 7. Top 3 by moments against quantiles
 
-{rankings.shares(_once(found, found.tables["table_7"].rows))}
+{rankings.shares(found.tables["table_7"].rows)}
 
 {found.tables["table_7"].note}
 """

@@ -10,11 +10,11 @@ from findings.evidence import Evidence
 from findings.normality import comparable, table
 from lcdb.schema import SAMPLINGS, TUNINGS
 from lcdb.tables import Row
-from lcdb.tables.paired import LEFT_OUT
+from lcdb.tables.paired import ALL_DATASETS, LEFT_OUT
 from words import listed, markdown, metric_name, number
 
-#: How the rows of Table 7 are called that have no printed number.
-ALL_DATASETS, OF_DEFAULT = ", all datasets", ", default"
+#: What rows of Table 7 say that have no printed number.
+OF_DEFAULT = ", default"
 _WAYS = ("tie aware", "set", "top 1", "normal", "normal on lattice", "mean over datasets")
 
 

@@ -21,18 +21,41 @@ if TYPE_CHECKING:
     from lcdb.database import Database
 
 __all__ = [
+    "ALL_DATASETS",
     "LEFT_OUT",
     "TopKShares",
     "count_changes",
+    "datasets_compared",
     "differences",
     "pair_statistics",
     "paired_frame",
     "top_k_changes",
+    "whose_top_three",
 ]
 
 #: Datasets without tuned curves in the paper: left out of its tables 6 and 7.
 LEFT_OUT = ("1063", "44037", "46597")
+#: What rows say that take those as well.
+ALL_DATASETS = ", all datasets"
 _SEED = 7
+
+
+def datasets_compared(db: Database) -> tuple[str, ...]:
+    """Return what rows say of their datasets: nothing of those of the paper, and of all datasets.
+
+    Where there are none but the paper's, both would be the same.
+    """
+    all_datasets = {header.id for header in db.headers.values()}
+    return ("", ALL_DATASETS) if all_datasets & set(LEFT_OUT) else ("",)
+
+
+def whose_top_three(db: Database) -> list[tuple[str, str, bool]]:
+    """Return whose best three are compared: words, the tuning, and if of the paper's datasets."""
+    return [
+        (every + also, tuning, not every)
+        for every in datasets_compared(db)
+        for also, tuning in (("", "tuned"), (", default", "default"))
+    ]
 
 
 def paired_frame(

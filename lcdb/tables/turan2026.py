@@ -17,7 +17,13 @@ from lcdb.schema import METRICS, UNIT_DIMS
 from lcdb.tables.contents import dataset_table, missing_table
 from lcdb.tables.frame import curve_frame
 from lcdb.tables.implied import IMPLIED
-from lcdb.tables.paired import LEFT_OUT, paired_frame, top_k_changes
+from lcdb.tables.paired import (
+    LEFT_OUT,
+    datasets_compared,
+    paired_frame,
+    top_k_changes,
+    whose_top_three,
+)
 from lcdb.tables.rates import LEGEND, number, rate_row, sums, with_repetitions
 from lcdb.tables.rows import Row, Table
 from lcdb.tables.views import VIEWS
@@ -220,12 +226,12 @@ def _table_6(make: _Maker) -> Table:
                 view: paired_frame(make.db, metric, tuning, split, view)
                 for view in (None, *make.views)
             }
-            for every in (False, True):
+            for every in datasets_compared(make.db):
                 kept = {
                     view: frame if every or frame.empty else frame[~frame["dataset"].isin(LEFT_OUT)]
                     for view, frame in frames.items()
                 }
-                name = f"{tuning}, {split}{_EVERY if every else ''}"
+                name = f"{tuning}, {split}{every}"
                 printed = None if every else make.printed["table_6"][row][metric]
                 viewed = {str(view): frame for view, frame in kept.items() if view}
                 # Which learner comes first decides the sign of a difference, and no more.
@@ -239,14 +245,6 @@ def _table_6(make: _Maker) -> Table:
     return Table("table_6", title, tuple(rows), note=note, legend=LEGEND)
 
 
-_EVERY = ", all datasets"
-#: Whose best three are compared: of the datasets that the paper compares, and of all.
-_WHOSE = (
-    ("", "tuned", True),
-    (", default", "default", True),
-    (_EVERY, "tuned", False),
-    (f"{_EVERY}, default", "default", False),
-)
 _COMPARED = (
     ("mean+2sd_vs_q0.975", "mean + 2 sd vs q.975", 0.975, 2.0),
     ("mean_vs_median", "mean vs median", 0.5, 0.0),
@@ -259,7 +257,7 @@ def _table_7(make: _Maker) -> Table:
     for metric in ("accuracy", "auc"):
         for row, name, quantile, width in _COMPARED:
             printed = make.printed["table_7"][metric][row]
-            for also, tuning, subset in _WHOSE:
+            for also, tuning, subset in whose_top_three(make.db):
                 value = None if also else printed
                 found, *viewed = (
                     top_k_changes(make.db, metric, quantile, width, tuning, subset, view)
@@ -373,7 +371,7 @@ def _text(make: _Maker) -> Table:
     rows.append(
         Row("constant cells", "all", printed["constant_cells"], share, **counts, beside=beside)
     )
-    for also, tuning, subset in _WHOSE:
+    for also, tuning, subset in whose_top_three(make.db):
         value = None if also else printed["quantile_95_against_mean"]
         found = top_k_changes(make.db, "accuracy", 0.95, 0.0, tuning, subset)
         share = found.shares.get("ordered")

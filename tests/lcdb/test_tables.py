@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -371,6 +372,19 @@ def test_an_experiment_misses_no_curves():
         assert all(row.ours is None and row.difference is None for row in rows.values())
         assert rows["expected", ""].published == 4800
         assert "30 of 30 parts asked for are complete, the paper has 40" in repr(experiments)
+
+
+def test_all_datasets_are_rows_of_their_own_where_there_are_others_than_the_papers(db, tmp_path):
+    left_out = shutil.ignore_patterns(*(f"{id}*" for id in LEFT_OUT))
+    shutil.copytree(db.path, tmp_path, ignore=left_out, dirs_exist_ok=True)
+    with lcdb.open(tmp_path) as few:
+        for name in ("6", "7", "text"):
+            every, some = (tables(one, [name])[0].rows for one in (db, few))
+            of_all = [row for row in every if "all datasets" in row.row]
+            assert of_all and len(some) == len(every) - len(of_all)
+            assert not any("all datasets" in row.row for row in some)
+            for row, other in zip((r for r in every if r not in of_all), some, strict=True):
+                assert (row.row, row.published) == (other.row, other.published)
 
 
 def test_the_text_has_the_ranking_by_the_95_quantile(db):
