@@ -9,8 +9,8 @@ import lcdb
 from words import listed
 
 #: What was seen when the trials that ship were computed again.
-DSE_MADE = """`lcdb verify experiments --recompute 60` computed 60 random trials again: all 60 are
-what is stored."""
+DSE_MADE = """`lcdb verify experiments --recompute 2000` computed 2,000 random trials again: all
+are as stored."""
 #: How the lifetimes that ship were made.
 PENDULUM_MADE = """The lifetimes on the pendulum were built on two cores of an AMD EPYC (Linux,
 Python 3.11, NumPy 2.4, Numba 0.68), at commit 1bc676e: those of Actor-Critic in some 0.4

@@ -15,10 +15,12 @@ from lcdb_builders.experiments.dse.build import build_dse
 from lcdb_builders.run.build import check_directory
 from lcdb_builders.storage import disk
 from lcdb_builders.storage.environment import environment
+from lcdb_builders.storage.indexes import indexes, read_index
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.pack import pack
 
 from lcdb.cli import main
+from lcdb.errors import DamagedError, FormatVersionError, SchemaError
 from lcdb.shipped import named
 from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
@@ -49,7 +51,7 @@ def test_an_intact_database(database, capsys):
     before = {p: p.read_bytes() for p in database.rglob("*") if p.is_file()}
     assert main(["verify", str(database)]) == 0
     told = capsys.readouterr().out
-    assert "1 cubes, 1 manifests, 3 records, 1 snapshots read" in told
+    assert "1 cubes, 2 indexes, 1 manifests, 3 records, 1 snapshots read" in told
     assert "every file is what was written" in told
     assert before == {p: p.read_bytes() for p in database.rglob("*") if p.is_file()}
 
@@ -66,8 +68,8 @@ def test_what_ships_has_a_name(command, told, capsys):
 def test_how_far_it_is_goes_elsewhere_than_what_was_found(database, capsys):
     assert main(["verify", str(database)]) == 0
     told = capsys.readouterr()
-    assert told.err.splitlines()[0] == "lcdb: 6 files to read"
-    assert told.err.splitlines()[-1].startswith("lcdb: 100 % (6 of 6 files)")
+    assert told.err.splitlines()[0] == "lcdb: 8 files to read"
+    assert told.err.splitlines()[-1].startswith("lcdb: 100 % (8 of 8 files)")
     assert "files to read" not in told.out
     assert main(["verify", str(database), "--quiet"]) == 0
     assert capsys.readouterr() == (told.out, "")
@@ -89,6 +91,56 @@ def test_damage_is_told_by_file_and_unit(copy, capsys):
     found = json.loads(capsys.readouterr().out)
     assert not found["intact"]
     assert found["damage"][0]["units"] == [UNITS[1].label]
+
+
+#: What may become of the bytes of an index: the last says the same, as JSON reads it.
+DAMAGES = {
+    "a bit": lambda data: bytes([*data[:40], data[40] ^ 1, *data[41:]]),
+    "cut": lambda data: data[: len(data) // 2],
+    "its end": lambda data: data[:-1],
+    "nothing left": lambda data: b"",
+    "spelled otherwise": lambda data: data.replace(b'"kind"', b'"\\u006bind"'),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+@pytest.mark.parametrize("name", ["cubes/toy.nc.index.json", "index.json"])
+def test_a_damaged_index_is_told_and_written_anew(copy, name, how, capsys):
+    path = copy / name
+    data = path.read_bytes()
+    path.write_bytes(DAMAGES[how](data))
+    assert path.read_bytes() != data
+    assert main(["verify", str(copy)]) == 1
+    told = [line for line in capsys.readouterr().out.splitlines() if "DAMAGED" in line]
+    assert len(told) == 1 and told[0].startswith(f"DAMAGED {path}: ") and "lcdb index" in told[0]
+    pack(copy, SNAPSHOT, UNITS[:2], R)
+    assert path.read_bytes() == data
+    assert main(["verify", str(copy)]) == 0
+
+
+def test_every_bit_of_an_index_counts(copy):
+    for path in indexes(copy):
+        data = path.read_bytes()
+        assert read_index(path)["record_sha256"]
+        for where in {*range(0, len(data), 7), len(data) - 1}:
+            for bit in range(8):
+                path.write_bytes(bytes([*data[:where], data[where] ^ 1 << bit, *data[where + 1 :]]))
+                with pytest.raises((DamagedError, SchemaError, FormatVersionError)):
+                    read_index(path)
+
+
+def test_the_index_of_a_summary_is_made_again_by_hand(tmp_path, capsys):
+    root = tmp_path / "small"
+    options = ["--dataset", "61", "--sizes", "log:3"]
+    assert main(["summarize", "tutorial", "--out", str(root), *options]) == 0
+    assert main(["index", str(root)]) == 0
+    assert main(["verify", str(root)]) == 0
+    assert "2 indexes, 1 summaries read" in capsys.readouterr().out
+    path = root / "summaries" / "61.nc.index.json"
+    path.write_bytes(path.read_bytes()[:100])
+    assert main(["verify", str(root)]) == 1
+    assert f"NOT RIGHT {path}: " in capsys.readouterr().out
+    assert main(["index", str(root)]) == 0 and main(["verify", str(root)]) == 0
 
 
 def test_files_that_lcdb_did_not_write_are_left_alone(copy, capsys):

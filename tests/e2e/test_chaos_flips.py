@@ -145,6 +145,26 @@ def test_every_damage_is_found_and_costs_what_it_hit(tmp_path, whole, undisturbe
     assert 0 in hit and per_unit in hit and per_unit * len(PACKED) in hit
 
 
+def test_damage_is_found_wherever_it_is(tmp_path, whole):
+    """A bit and a cut in each file that is no cube, one after the other."""
+    root = tmp_path / "db"
+    shutil.copytree(whole, root)
+    draw = random.Random(3)
+    small = [path for path in sorted(root.rglob("*")) if path.is_file() and path.suffix != ".nc"]
+    assert {"index.json", "toy.nc.index.json", "layout.json"} <= {path.name for path in small}
+    for path in small:
+        data = path.read_bytes()
+        for kind in ("flip", "cut"):
+            if kind == "flip":
+                flip(path, draw.randrange(len(data)), draw.randrange(8))
+            else:
+                os.truncate(path, draw.randrange(len(data)))
+            found = {damage.path for damage in verify(root).damage}
+            assert {p.with_suffix("") for p in found} == {path.with_suffix("")}, (kind, path)
+            path.write_bytes(data)
+    assert verify(root).intact
+
+
 def test_two_damaged_files_at_once(tmp_path, whole, undisturbed):
     """Cube and manifest: the cube's own digests tell good slices from bad ones."""
     root = tmp_path / "db"

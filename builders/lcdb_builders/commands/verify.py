@@ -1,10 +1,10 @@
 """Read every file of a database and compare it with its digest; changes nothing.
 
-Looks at snapshots, cubes, manifests, the journal, and summaries, which their release has digests
-of. What is damaged is repaired by the next 'lcdb build', which recomputes the damaged part and no
-more. With --recompute random cells of complete curves, and random trials of experiments, are
-computed again as well; one that cannot be, since its reference estimator finds no model, is told
-apart from one that is wrong. Exit code 1 if something is not as it should be.
+Looks at snapshots, cubes and their indexes, manifests, the journal, and summaries, which their
+release has digests of. What is damaged is repaired by the next 'lcdb build', which recomputes the
+damaged part and no more. With --recompute random cells of complete curves, and random trials of
+experiments, are computed again as well; one that cannot be, since its reference estimator finds no
+model, is told apart from one that is wrong. Exit code 1 if something is not as it should be.
 
 A build goes on only with numbers of the same code. After an update that changed kernels but no
 number, --adopt computes some cells of every curve of other code again, and takes the curve over if

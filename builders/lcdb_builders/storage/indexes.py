@@ -9,25 +9,55 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lcdb.errors import LCDBError, StorageError
+from lcdb.errors import DamagedError, LCDBError, StorageError
 from lcdb.folder import cube_files
 from lcdb.regular import read_regular
-from lcdb.remote.format import CUBE_INDEX, INDEX_NAME, decode, index_name
+from lcdb.remote.format import CUBE_INDEX, FOLDER_INDEX, INDEX_NAME, decode, encode, index_name
 from lcdb.remote.making import cube_index, folder_index
 from lcdb.remote.references import references
 from lcdb_builders.storage import disk
 
-__all__ = ["index_cube", "index_database", "index_folder", "known_index", "refer"]
+__all__ = [
+    "index_cube",
+    "index_database",
+    "index_folder",
+    "indexes",
+    "known_index",
+    "read_index",
+    "refer",
+]
 
 _ATTEMPTS = 20
 _FOLDERS = ("cubes", "summaries")
 
 
+def indexes(root: Path) -> list[Path]:
+    """Return the indexes that are there: those of cubes and summaries, and that of all."""
+    beside = [p for name in _FOLDERS for p in sorted((root / name).glob("[!.]*.nc.index.json"))]
+    return [*beside, *([root / INDEX_NAME] if (root / INDEX_NAME).exists() else [])]
+
+
+def read_index(path: Path) -> dict[str, Any]:
+    """Return an index that is what was written, to the last byte.
+
+    Raises
+    ------
+    DamagedError, FormatVersionError, SchemaError
+        It is not what was written; a newer lcdb wrote it; it is of something else.
+    """
+    data = read_regular(path, "an index")
+    record = decode(data, FOLDER_INDEX if path.name == INDEX_NAME else CUBE_INDEX, path)
+    # Numbers and letters may be spelled in two ways, which the digest of what they say is blind to.
+    if encode({key: value for key, value in record.items() if key != "record_sha256"}) != data:
+        msg = f"{path} is damaged: it says what was written, in other bytes; run 'lcdb index' again"
+        raise DamagedError(msg)
+    return record
+
+
 def known_index(cube: Path) -> dict[str, Any] | None:
     """Return the index beside a cube, None if there is none that can be read."""
-    path = cube.with_name(index_name(cube.name))
     try:
-        return decode(read_regular(path, "an index"), CUBE_INDEX, path)
+        return read_index(cube.with_name(index_name(cube.name)))
     except (LCDBError, OSError):
         return None
 

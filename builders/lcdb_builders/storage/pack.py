@@ -7,6 +7,7 @@ removed, and only those of complete units. Dying in between costs at most the wo
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -47,8 +48,10 @@ from lcdb_builders.storage.writing import Writing
 __all__ = ["pack"]
 
 
-# Attempts to pack before what keeps on failing is told.
+# Attempts to pack before what keeps on failing is told, and seconds of rest after the first. They
+# double each time, or else two builders that take each other for dead take the lock in turns.
 _ATTEMPTS = 10
+_PAUSE = 0.02
 
 
 def pack(
@@ -85,12 +88,13 @@ def pack(
         The cube could not be written; nothing is lost.
     """
     root, units = Path(root), tuple(units)
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         try:
             with locked(root, snapshot.id) as lease:
                 return _Packing(root, snapshot, units, repetitions, lease).run(lease)
         except TakenError as error:
             reason = str(error)
+        time.sleep(_PAUSE * 2**attempt)
     msg = f"{cube_path(root, snapshot.id)} could not be packed in {_ATTEMPTS} attempts: {reason}"
     raise StorageError(msg)
 

@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from lcdb.errors import DamagedError, FormatVersionError, LCDBError, NotFoundError, ReadError
+from lcdb.errors import (
+    DamagedError,
+    FormatVersionError,
+    LCDBError,
+    NotFoundError,
+    ReadError,
+    SchemaError,
+)
 from lcdb.naming import cube_key, is_id, misplaced
 from lcdb.regular import FAILING, check_regular, read_error
 from lcdb.release import read_release
@@ -21,6 +28,7 @@ from lcdb.schema import EXPERIMENTS
 from lcdb_builders.domain import snapshot
 from lcdb_builders.storage.blockfile import BlockFile
 from lcdb_builders.storage.blocks import BLOCK_SUFFIX, Blocks
+from lcdb_builders.storage.indexes import indexes, read_index
 from lcdb_builders.storage.manifest import Entry, Manifest, believed, cube_path, manifest_path
 from lcdb_builders.storage.records import read_record
 from lcdb_builders.storage.salvage import salvage
@@ -136,6 +144,8 @@ def _checks(root: Path) -> Iterator[tuple[str, Path, _Check]]:
         yield "manifests", path, partial(_check_manifest, root, path.stem)
     for path in _names(root / "cubes", ".nc"):
         yield "cubes", path, partial(_check_cube, root, path)
+    for path in indexes(root):
+        yield "indexes", path, partial(_check_index, root, path)
     blocks = Blocks(root)
     for folder in blocks.folders():
         for path in sorted(folder.iterdir()):
@@ -166,6 +176,16 @@ def _check_manifest(root: Path, dataset: str) -> list[Damage]:
     manifest = Manifest.read(root, dataset, fresh=True)
     if manifest.current is not None and not cube_path(root, dataset).exists():
         return [Damage(cube_path(root, dataset), "the cube is missing", _labels(manifest.current))]
+    return []
+
+
+def _check_index(root: Path, path: Path) -> list[Damage]:
+    """Hold an index against its digest; one of another cube is whole, and is replaced some time."""
+    try:
+        read_index(path)
+    except (DamagedError, SchemaError) as error:
+        what = " ".join(str(error).split())
+        return [Damage(path, what, repairable=any((root / "cubes").glob("[!.]*.nc")))]
     return []
 
 
