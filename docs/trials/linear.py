@@ -10,9 +10,9 @@ from lcdb.tables import Table
 from trials.printed import TRIALS, deviations
 from words import listed, markdown
 
-#: What was tried of the task `linear`, by `python docs/linear.py 100`: by how much a variant moves
-#: CVaR 0.5 of random trials, with the standard error of the paired difference.
 LEARNERS = ("kNN", "RF", "SVM", "LR", "NN")
+#: What was tried, by `python docs/linear.py 100`: by how much a variant moves CVaR 0.5 of random
+#: trials, with the standard error of the paired difference.
 MOVES = {
     "noise on [0, 1.9] in the place of [0, 2]": (
         "+0.0049 ± 0.0008", "+0.0074 ± 0.0013", "+0.0051 ± 0.0007", "+0.0029 ± 0.0004",
