@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from importlib.resources import files
@@ -11,6 +12,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from lcdb_builders.domain import snapshot as store
 from lcdb_builders.planning.plan import load_plan
@@ -386,6 +388,24 @@ def test_a_median_that_overflows_is_refused(tmp_path):
 def test_ids_of_files(id):
     with pytest.raises(DatasetError, match="cannot name a file's dataset"):
         check_id(id)
+
+
+def test_metadata_over_which_pyarrow_ends_the_process_are_refused(tmp_path):
+    """Lengths of histograms: whoever asks pyarrow for the metadata of such a column is gone."""
+    whole, path = written(odd_frame()), tmp_path / "odd.parquet"
+    source, fatal = FileSource("odd", path, "kind"), []
+    for where in range(len(whole) - 8 - int.from_bytes(whole[-8:-4], "little"), len(whole) - 8):
+        content = bytearray(whole)
+        content[where] ^= 0x30  # the length of a short list is in the upper half of a byte
+        try:
+            parquet.ParquetFile(io.BytesIO(content)).read()
+        except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+            if "histogram" in str(error):
+                fatal.append(bytes(content))
+    assert fatal
+    for content in fatal:
+        with pytest.raises(DatasetError, match=r"malformed parquet: .*histogram"):
+            source.snapshot(content)
 
 
 @pytest.mark.parametrize("file", ["odd.csv", "odd.arff", "odd.parquet"])

@@ -62,6 +62,18 @@ def test_a_limit_is_kept_and_its_option_raises_it(tmp_path, monkeypatch, case):
     assert made.snapshot().rows == 20
 
 
+def test_a_column_that_is_left_out_is_not_unpacked_and_does_not_count(tmp_path, monkeypatch):
+    """Twenty rows of 100,000 equal letters are 2 MB; packed they are a hundredth."""
+    long = [f"{i:05d}" + "x" * 100_000 for i in range(20)]
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"a": long, "b": range(20), "c": ["x", "y"] * 10}), path)
+    assert path.stat().st_size < 500_000
+    monkeypatch.setenv("LCDB_MAX_BYTES", "500000")
+    with pytest.raises(DatasetError, match=r"the file, unpacked, has 2,0.* bytes or more"):
+        FileSource("mine", path, "c").snapshot()
+    assert FileSource("mine", path, "c", drop=("a",)).snapshot().features == 1
+
+
 def test_limits_come_from_the_environment(monkeypatch):
     assert limits() == Limits()
     monkeypatch.setenv("LCDB_MAX_CELLS", "7")

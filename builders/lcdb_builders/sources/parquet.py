@@ -101,15 +101,20 @@ def read_parquet(
         raise DatasetError(msg) from error
 
 
-def _check_limits(metadata: Any, kept: set[str]) -> None:
-    """Raise where a file says that it would take more than a dataset may, before it is unpacked."""
+def _check_limits(metadata: Any, kept: set[str], every: bool) -> None:
+    """Raise where a file says that it would take more than a dataset may, before it is unpacked.
+
+    Columns are asked for their sizes only where that decides, if not `every` one is kept: damaged
+    metadata of a column make pyarrow end the whole process.
+    """
     most = limits()
     most.check("cells", metadata.num_rows * max(len(kept), 1), "the file")
-    size = 0
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for column in map(group.column, range(group.num_columns)):
-            if column.path_in_schema.split(".")[0] in kept:
-                size += column.total_uncompressed_size
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    size = sum(abs(group.total_byte_size) for group in groups)  # below 0 where it is damaged
+    if size > most.bytes and not every:
+        columns = [group.column(i) for group in groups for i in range(group.num_columns)]
+        size = sum(one.total_uncompressed_size for one in columns
+                   if one.path_in_schema.split(".")[0] in kept)  # fmt: skip
     most.check("bytes", size, "the file, unpacked,")
 
 
@@ -121,7 +126,7 @@ def _table(content: bytes, nominal: Collection[str], drop: Collection[str]) -> T
     index = _index_columns(schema.metadata)
     check_names(schema.names, (*nominal, *drop))
     kept = [name for name in schema.names if name not in index and name not in drop]
-    _check_limits(file.metadata, set(kept))
+    _check_limits(file.metadata, set(kept), len(kept) == len(schema.names))
     # What is not used is not unpacked.
     read = file.read(columns=kept)
     columns = tuple(_column(name, read.column(name), name in nominal) for name in kept)
