@@ -89,12 +89,13 @@ def pack(
     """
     root, units = Path(root), tuple(units)
     for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(_PAUSE * 2 ** (attempt - 1))
         try:
             with locked(root, snapshot.id) as lease:
                 return _Packing(root, snapshot, units, repetitions, lease).run(lease)
         except TakenError as error:
             reason = str(error)
-        time.sleep(_PAUSE * 2**attempt)
     msg = f"{cube_path(root, snapshot.id)} could not be packed in {_ATTEMPTS} attempts: {reason}"
     raise StorageError(msg)
 
