@@ -134,7 +134,7 @@ def test_builders_that_take_each_other_for_dead_all_end(undisturbed, monkeypatch
     monkeypatch.setattr(leases, "abandoned", lambda path, stale=None: True)
     plans = [of([learner]) for learner in LEARNERS]
     with in_memory() as root:
-        builders = [Forked(lambda i=i: build(root, plans[i], 2)) for i in range(len(plans))]
+        builders = [Forked(lambda i=i: build(root, plans[i])) for i in range(len(plans))]
         assert [builder.wait(300) for builder in builders] == [0] * len(builders)
         packed = pack(root, SNAPSHOT, UNITS, REPETITIONS)
         assert packed.complete and packed.sha256 == undisturbed and verify(root).intact
