@@ -2,23 +2,28 @@
 PYTHON ?= python3
 VENV ?= .venv
 DEMO ?= demo
-# Tests of a file share what they build first, so they stay together.
-WORKERS ?= 3
+# One process a core; `make test WORKERS=8` for another number.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)))")
 # What `make coverage` runs.
 TESTS ?= tests
+# What `make check` leaves out: tests/README.md has the markers.
+CHEAP := not (process or server or compiles or browser or data or slow or full)
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest
+# Tests of a file share what they build first, so they stay together.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Of 8,000 modules a fifth is ever imported: Python compiles those when it first does, and keeps
 # what it compiled, or else every process would do so again.
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 
-.PHONY: help demo test test-full coverage lint docs pictures explorer-pictures findings learning-rates clean
+.PHONY: help demo check test doors test-full coverage lint kernels docs pictures explorer-pictures findings learning-rates clean
 
 help:
 	@echo "make demo       install, build the whole iris cube (6.3 million fits) in $(DEMO)/, show it"
-	@echo "make test       install, lint, type-check, run all tests at reduced counts"
-	@echo "make test-full  the same tests at full counts (an hour or more)"
+	@echo "make check      lint, types and the cheap tests: before every commit"
+	@echo "make test       install, lint, types, all tests at reduced counts"
+	@echo "make doors      all tests again: is every argument and option tried by one?"
+	@echo "make test-full  all tests at full counts (hours; LIMIT=1800 begins no test after that)"
 	@echo "make coverage   which branches the tests take (TESTS=PATH for some), as build/coverage/index.html"
 	@echo "make lint       formatting, lint and types alone"
 	@echo "make docs       the pages of docs/ and an API reference as a site in build/docs"
@@ -59,15 +64,25 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/check_house.py
 
 # Compiled beforehand, or else each of the tests' workers would compile what another one is at.
-test: $(VENV)/.dev lint
+kernels: $(VENV)/.dev
 	$(BIN)/lcdb compile
-	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-test-full: $(VENV)/.dev lint
-	$(BIN)/lcdb compile
-	LCDB_FULL=1 $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+check: lint kernels
+	$(PYTEST) -q -m "$(CHEAP)"
+
+test: lint kernels
+	$(PYTEST) -q -m "not full"
+
+doors: kernels
+	$(PYTEST) -q --doors
+
+# Another file first every day, for runs that a limit ends.
+LIMIT ?= 0
+test-full: kernels
+	LCDB_FULL=1 $(PYTEST) -q --limit $(LIMIT) --rotate $$(date +%j | sed 's/^0*//')
 
 # One process after the other: what kernels do is seen where tests run them as plain Python, in
 # children, which are measured too.

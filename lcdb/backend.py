@@ -21,10 +21,10 @@ from xarray.core import indexing
 
 from lcdb.errors import StaleError
 from lcdb.foreign import refuse_foreign_storage
-from lcdb.hdf5 import DRIVER, attributes, damage
+from lcdb.hdf5 import DRIVER, attributes, damage, dims_of
 from lcdb.slices import Slices
 
-__all__ = ["HDF5Store", "dims_of"]
+__all__ = ["HDF5Store"]
 
 # What reading values raises where bytes are not what was written: not IndexError, the user's own.
 _UNREADABLE = (OSError, RuntimeError, KeyError)
@@ -70,13 +70,6 @@ def _length(key: Any, size: int) -> int | None:
     if isinstance(key, slice):
         return len(range(*key.indices(size)))
     return len(key) if isinstance(key, np.ndarray) else None
-
-
-def dims_of(dataset: h5py.Dataset) -> tuple[str, ...]:
-    """Return the names of the dims of a variable."""
-    if dataset.is_scale:
-        return (dataset.name.lstrip("/"),)
-    return tuple(dim[0].name.lstrip("/") for dim in dataset.dims)
 
 
 def _encoding(dataset: h5py.Dataset, path: Path, dims: tuple[str, ...]) -> dict[str, Any]:

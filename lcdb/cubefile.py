@@ -268,7 +268,7 @@ def dask_chunks(chunks: Any) -> dict[str, Any] | None:
     if chunks is None:
         return None
     if find_spec("dask") is None:
-        msg = "chunks= needs dask, which is not installed: pip install 'lcdb-plusplus[build]'"
+        msg = "chunks= needs dask, which is not installed: pip install dask"
         raise MissingExtraError(msg)
     if chunks is True or chunks == "auto":
         return dict(_CHUNKS)

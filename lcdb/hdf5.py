@@ -16,7 +16,7 @@ import numpy as np
 from lcdb.errors import DamagedError, LCDBError
 from lcdb.regular import failing_disk
 
-__all__ = ["DRIVER", "attributes", "damage"]
+__all__ = ["DRIVER", "attributes", "damage", "dims_of"]
 
 #: Keyword arguments with which lcdb opens every HDF5 file that it reads.
 DRIVER: Mapping[str, Any] = {"driver": "stdio", "locking": False}
@@ -57,3 +57,10 @@ def attributes(holder: h5py.File | h5py.Dataset) -> dict[str, Any]:
             value = value[0]
         found[name] = value
     return found
+
+
+def dims_of(dataset: h5py.Dataset) -> tuple[str, ...]:
+    """Return the names of the dims of a variable."""
+    if dataset.is_scale:
+        return (dataset.name.lstrip("/"),)
+    return tuple(dim[0].name.lstrip("/") for dim in dataset.dims)

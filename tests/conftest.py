@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 
@@ -13,8 +12,8 @@ import pytest
 hypothesis.settings.register_profile("lcdb", deadline=None)
 hypothesis.settings.load_profile("lcdb")
 
-# Records which arguments and options tests try, and judges when all of them have run.
-pytest_plugins = ["tests.doors.plugin"]
+# Which tests run when; which arguments and options they try (--doors).
+pytest_plugins = ["tests.circles", "tests.doors.plugin"]
 
 # Builds leave a signal ignored that they were started with ignored (nohup, a shell's background
 # jobs). Tests that send signals start from the usual state, whoever started them.
@@ -26,15 +25,9 @@ for _number, _usual in (
         signal.signal(_number, _usual)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the files that take longest, so that no worker is left alone with them."""
-    items.sort(key=lambda item: "e2e" not in item.path.parts)
-
-
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """Folder with copies of public datasets, named by LCDB_TEST_DATA."""
-    folder = os.environ.get("LCDB_TEST_DATA")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("LCDB_TEST_DATA does not name a folder with the OpenML copies")
-    return Path(folder)
+    from tests.support import snapshots
+
+    return snapshots.data_folder()

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 TESTS = Path(__file__).parent
 SETTINGS = """
 [pytest]
@@ -156,8 +158,8 @@ def project(tmp_path):
 
 
 def run(project, *more):
-    plugins = ["-p", "no:cacheprovider", "-p", "xdist.plugin"]
-    command = [sys.executable, "-m", "pytest", *plugins, *more]
+    options = ["-p", "no:cacheprovider", "-p", "xdist.plugin", "--doors"]
+    command = [sys.executable, "-m", "pytest", *options, *more]
     environment = {k: v for k, v in os.environ.items() if k != "LCDB_DOORS"}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # importing the others takes longest
     environment["PYTHONPATH"] = str(project)
@@ -168,17 +170,19 @@ def run(project, *more):
     return done.returncode, dict(listed), done.stdout + done.stderr
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("workers", [0, 2])
 def test_what_is_tried_counts_in_whichever_process(project, workers):
     (project / "tests" / "test_good.py").write_text(GOOD)
-    code, listed, said = run(project, "-n", str(workers))
-    assert (code, listed) == (0, {}), said
+    code, listed, output = run(project, "-n", str(workers))
+    assert (code, listed) == (0, {}), output
 
 
+@pytest.mark.process
 def test_what_is_only_called_is_listed_and_fails_the_run(project):
     (project / "tests" / "test_bad.py").write_text(BAD)
-    code, listed, said = run(project, "-n", "0")
-    assert code == 1, said
+    code, listed, output = run(project, "-n", "0")
+    assert code == 1, output
     assert listed == {
         "toy.Bell": "tone",
         "toy.Bell.ring": "never called",
@@ -186,13 +190,11 @@ def test_what_is_only_called_is_listed_and_fails_the_run(project):
         "lcdb --version": "never called",
         "lcdb greet": "TEXT, --times, --loud",
     }
-    assert "2 passed" in said
+    assert "2 passed" in output
 
 
-def test_some_of_the_tests_are_not_judged_but_listed_when_asked(project):
+def test_some_of_the_tests_are_listed_and_not_judged(project):
     (project / "tests" / "test_bad.py").write_text(BAD)
     for narrowed in (["tests/test_bad.py"], ["-k", "errors"]):
-        code, listed, said = run(project, "-n", "0", *narrowed)
-        assert (code, listed) == (0, {}), said
-    code, listed, said = run(project, "-n", "0", "--doors", "-k", "errors")
-    assert code == 0 and "toy.shout" in listed, said
+        code, listed, output = run(project, "-n", "0", *narrowed)
+        assert code == 0 and "toy.shout" in listed, output

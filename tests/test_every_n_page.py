@@ -38,6 +38,7 @@ def every():
     return Summaries(ROOT / "data" / "turan2026" / "summaries")
 
 
+@pytest.mark.full
 def test_the_page_is_what_the_command_writes(text):
     with lcdb.shipped.turan2026() as db, lcdb.reference() as reference:
         assert page(db, reference) == text

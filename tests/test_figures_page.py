@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import lcdb
 from findings.figures import PAPERS, draw
 from lcdb.plot.turan2026 import FIGURES
@@ -13,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "figures.md"
 
 
+@pytest.mark.slow
 def test_the_papers_figures_are_on_the_page_and_are_drawn(tmp_path):
     text = PAGE.read_text(encoding="utf-8")
     pictures = re.findall(r"!\[.+?\]\((pictures/paper/.+?\.svg)\)", text)

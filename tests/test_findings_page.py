@@ -40,11 +40,13 @@ def text():
     return PAGE.read_text("utf-8")
 
 
+@pytest.mark.full
 def test_the_page_is_what_the_command_writes(text):
     with lcdb.reference() as db, lcdb.shipped.turan2026() as every:
         assert page(db, every) == text
 
 
+@pytest.mark.full
 def test_its_figures_are_there_and_are_drawn(text, tmp_path):
     named = re.findall(r"!\[.+?\]\((pictures/.+?\.svg)\)", text)
     assert len(named) >= 4 and all((PAGE.parent / name).is_file() for name in named)
@@ -338,6 +340,7 @@ def of_estimates(claims: Pair) -> None:
     claim_estimates(claims, Summaries(ROOT / "data" / "turan2026" / "summaries"), claims.plain)
 
 
+@pytest.mark.slow
 def test_numbers_of_its_sentences_are_those_of_the_files(text):
     claims = Pair()
     for some in (of_holdings, of_estimates, of_rates, of_shapes, of_differences, of_rankings,

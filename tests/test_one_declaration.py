@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[1]
 CACHES = shutil.ignore_patterns("__pycache__")
 
@@ -162,6 +164,7 @@ def told(tmp_path_factory):
     return said(folder, PLAN, SCRIPT)
 
 
+@pytest.mark.full
 def test_plans_know_it_and_what_it_costs(told):
     hours = {line["label"]: line["core_hours"] for line in told["plan"]["learners"]}
     # 60 cells each; a tuned one has two values and up to two refits.
@@ -215,6 +218,7 @@ if __name__ == "__main__":
 )
 
 
+@pytest.mark.full
 def test_a_metric_is_a_row_a_definition_and_a_column(tmp_path):
     """Kernels run as plain Python here, which compiles nothing again."""
     folder = copied(tmp_path)

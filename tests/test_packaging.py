@@ -69,6 +69,7 @@ def run(interpreter: Path, *arguments: object, cwd: Path) -> subprocess.Complete
 # -- sizes -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_what_ships_is_no_larger_than_it_may_be(wheel):
     reference = (ROOT / "data" / "reference").rglob("*")
     assert sum(path.stat().st_size for path in reference if path.is_file()) <= 20e6
@@ -78,6 +79,7 @@ def test_what_ships_is_no_larger_than_it_may_be(wheel):
 # -- the source distribution -----------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_the_source_distribution_is_the_whole_project(unpacked):
     folders = ["lcdb", "builders", "schemas", "data", "tests", "docs", "notebooks"]
     files = [path for name in folders for path in (ROOT / name).rglob("*") if path.is_file()]
@@ -92,6 +94,8 @@ def test_the_source_distribution_is_the_whole_project(unpacked):
     assert len(list((unpacked / "tests").rglob("test_*.py"))) > 60
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_the_tests_of_the_source_distribution_run(unpacked, folder, wheel):
     """All of them where counts are full, elsewhere those of two modules, one of which reads data.
 
@@ -132,6 +136,7 @@ def test_the_project_says_where_it_is():
 # -- an installation that only queries -------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "command",
     [
@@ -162,6 +167,7 @@ def tutorial(interpreter: Path) -> Path:
     return site / "lcdb" / "data" / "tutorial"
 
 
+@pytest.mark.process
 def test_the_help_marks_commands_that_need_more(core, tmp_path):
     said = run(core, "-m", "lcdb.cli", "--help", cwd=tmp_path).stdout
     marked = dict(re.findall(r"^  (\w+) .*\[(\w+)\]$", said, re.M))
@@ -172,6 +178,7 @@ def test_the_help_marks_commands_that_need_more(core, tmp_path):
     assert "pip install 'lcdb-plusplus[build,plot]'" in said
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "command", ["info {}", "status {}", "verify {} --quiet", "datasets", "fetch 61"]
 )
@@ -182,10 +189,12 @@ def test_what_needs_no_extra_works(core, tmp_path, command):
     assert "iris" in done.stdout or "read" in done.stdout or "61" in done.stdout
 
 
+@pytest.mark.process
 def test_the_query_of_the_readme_runs_from_the_wheel(core, tmp_path):
     ask_the_readme(core, tmp_path)
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not FULL, reason="as from the wheel, which is built from it")
 def test_the_query_of_the_readme_runs_from_the_source_distribution(sdist, folder, tmp_path):
     ask_the_readme(environment(folder / "from-sdist", sdist), tmp_path)

@@ -43,6 +43,8 @@ def test_every_public_module_has_a_page_of_the_reference():
         assert f".. automodule:: {name}\n" in (DOCS / "api" / f"{name}.md").read_text("utf-8")
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_pictures_are_what_the_command_draws(tmp_path):
     from matplotlib.image import imread
 

@@ -20,15 +20,24 @@ from trials.page import page
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+@pytest.mark.full
 def test_every_number_of_the_page_is_computed_from_what_ships():
     with experiments() as db:
         assert page(db) == (DOCS / "trials.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "mode", "tasks"),
-    [(learner, "random", ("moons", "circles", "linear")) for learner in ("kNN", "RF", "SVM", "LR")]
-    + [("kNN", "tuned", ("linear",)), ("RF", "tuned", ("moons",)), ("SVM", "tuned", ("moons",))],
+    [
+        ("kNN", "random", ("moons", "circles", "linear")),
+        ("LR", "random", ("moons", "circles", "linear")),
+        pytest.param("RF", "random", ("moons", "circles", "linear"), marks=pytest.mark.full),
+        pytest.param("SVM", "random", ("moons", "circles", "linear"), marks=pytest.mark.full),
+        pytest.param("kNN", "tuned", ("linear",), marks=pytest.mark.full),
+        pytest.param("RF", "tuned", ("moons",), marks=pytest.mark.full),
+        pytest.param("SVM", "tuned", ("moons",), marks=pytest.mark.full),
+    ],
 )
 def test_shipped_trials_are_computed_again(learner, mode, tasks):
     with experiments() as db:
@@ -79,6 +88,7 @@ def test_what_was_measured_once_of_linear_is_measured_again():
     assert float(moved[1]["error"]) == pytest.approx(float(error), abs=2e-4)
 
 
+@pytest.mark.slow
 def test_what_was_measured_once_of_the_spread_is_measured_again():
     stated = [row.split(" | ")[0].strip("| ") for row in SPREAD.strip().splitlines()]
     assert stated == [f"{a}, {b}" for a, b in (*spread.CLASSIFIERS, (spread.AGENT, "pendulum"))]

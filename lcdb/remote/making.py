@@ -18,10 +18,9 @@ from typing import Any, BinaryIO
 import h5py
 import numpy as np
 
-from lcdb.backend import dims_of
 from lcdb.cubefile import Header, cube_kind, open_cube, open_store, read_header
 from lcdb.errors import DamagedError, SchemaError, StaleError
-from lcdb.hdf5 import attributes, damage
+from lcdb.hdf5 import attributes, damage, dims_of
 from lcdb.manifest import stamp_of
 from lcdb.reasons import read_reasons
 from lcdb.regular import open_regular

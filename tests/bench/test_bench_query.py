@@ -21,6 +21,8 @@ from tests.support.counts import counts
 from tests.support.cubes import toy_units, write_cube
 from tests.support.plausible import plausible_scores, snapshot_of
 
+pytestmark = pytest.mark.process
+
 ROWS = counts(200, 4970)
 REPETITIONS = counts(20, 1000)
 ROUNDS = counts(2, 20)
@@ -55,6 +57,7 @@ def db(large):
         yield opened
 
 
+@pytest.mark.process
 def test_one_size_of_a_curve(benchmark, db):
     sizes = iter(np.random.default_rng(0).permutation(db[44037].n.values))
 
@@ -83,6 +86,7 @@ def test_all_learners_at_one_size(benchmark, db):
     assert found.shape == (len(LEARNERS), REPETITIONS)
 
 
+@pytest.mark.process
 def test_ten_datasets_are_opened(benchmark, tmp_path):
     (tmp_path / "cubes").mkdir()
     for id in range(1, 11):
@@ -109,6 +113,8 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_memory_stays_below_500_megabytes(large):
     run = subprocess.run(
         [sys.executable, "-c", MEMORY, str(large), json.dumps(BUILT)],
@@ -139,6 +145,8 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_a_pass_over_everything_stays_below_2_gigabytes(large):
     """Lazily, one curve of a cube at a time for each thread, whatever the cube's size."""
     run = subprocess.run(

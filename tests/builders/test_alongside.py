@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
-from distributed.scheduler import KilledWorker
 from lcdb_builders import sources
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
@@ -67,42 +64,42 @@ def test_jobs_wait_for_their_family_and_keep_their_order(tmp_path):
 
 
 class Workers:
-    """Two workers of an engine, each of whose tasks ends when the test says so."""
+    """A pool of two workers, each of whose tasks ends when the test says so."""
 
-    def __init__(self, script):
-        self.submitted, self.script, self.cancelled = [], script, []
+    place, source = "here", ""
 
-    def submit(self, _, task, arguments, timeout, **options):
-        what = (
-            arguments["kinds"][0]["unit"]["learner"]
-            if task == "compile"
-            else arguments["block"]["unit"]["learner"]
-        )
-        future = Task(task, what, options)
-        self.submitted.append(future)
-        return future
+    def __init__(self):
+        self.submitted = []
+
+    def threads(self):
+        return 2
+
+    def tend(self):
+        return ()
+
+    def halt(self, futures):
+        assert not futures
+
+    def submit(self, task, arguments, timeout=None, *, first=False):
+        unit = arguments["kinds"][0] if task == "compile" else arguments["block"]
+        self.submitted.append(Task(task, unit["unit"]["learner"], first))
+        return self.submitted[-1]
+
+    def outcome(self, future):
+        return future.outcome
 
 
 class Task:
-    def __init__(self, task, learner, options):
-        self.task, self.learner, self.options = task, learner, options
-        self.status, self.answer, self.died = "pending", None, None
+    def __init__(self, task, learner, first):
+        self.task, self.learner, self.first = task, learner, first
+        self.pending, self.outcome = True, None
 
     def add_done_callback(self, call):
         self.call = call
 
     def end(self, outcome):
-        if isinstance(outcome, Exception):
-            self.status, self.died = "error", outcome
-        else:
-            self.status, self.answer = "finished", outcome.as_json()
+        self.pending, self.outcome = False, outcome
         self.call(self)
-
-    def result(self):
-        return self.answer
-
-    def exception(self):
-        return self.died
 
 
 class Told:
@@ -116,31 +113,25 @@ class Told:
         self.cost, self.cells = self.cost + cost, self.cells + cells
 
 
-DEAD = KilledWorker("compile", SimpleNamespace(address="tls://one"), 3)
-
-
 @pytest.mark.parametrize(
     ("outcome", "line"),
     [
         (Outcome("complete", seconds=3.0), "compiled DT after 3 s"),
         (Outcome("failed", "broken", seconds=2.0), "not compiled: DT after 2 s: broken"),
         (Outcome("stopped"), None),
-        (DEAD, None),
+        (None, None),
     ],
     ids=["compiled", "failed", "stopped", "dead"],
 )
 def test_what_is_compiled_is_computed_meanwhile_and_the_rest_after_it(tmp_path, outcome, line):
     """Families come first; blocks of theirs wait until they are compiled, or cannot be."""
-    journal, told, workers = Journal(tmp_path), Told(), Workers(None)
+    journal, told, workers = Journal(tmp_path), Told(), Workers()
     jobs, kinds = jobs_and_kinds(journal)
-    pool = SimpleNamespace(
-        client=workers, place="here", source="", threads=lambda: 2, tend=tuple, halt=lambda f: None
-    )
     order = []
 
     def watch():
         """Let one task end at a time: compiling as the last of those that are at work."""
-        pending = [task for task in workers.submitted if task.status == "pending"]
+        pending = [task for task in workers.submitted if task.pending]
         computing = [task for task in pending if task.task == "compute"]
         if computing:
             order.append(computing[0].learner)
@@ -151,12 +142,12 @@ def test_what_is_compiled_is_computed_meanwhile_and_the_rest_after_it(tmp_path, 
 
     tally = Tally()
     engine = Engine(
-        pool, journal, Settings(None, False), lambda job: 1.0, bool, told, lambda dataset: None,
+        workers, journal, Settings(None, False), lambda job: 1.0, bool, told, lambda dataset: None,
         watch, tally, Compilation({"trees": kinds["trees"]}),
     )  # fmt: skip
     engine.run(jobs, list)
     first = workers.submitted[0]
-    assert (first.task, first.learner, first.options["priority"]) == ("compile", "DT", 1)
+    assert (first.task, first.learner, first.first) == ("compile", "DT", True)
     place = order.index("compile")
     assert set(order[:place]) == {"draws", "LDC", "NNC"} and set(order[place + 1 :]) == {"DT"}
     assert tally.computed == len(jobs)

@@ -68,8 +68,13 @@ def test_a_stand_in_has_the_shape_of_its_dataset(entry):
         assert few == entry.nominal
 
 
-def test_real_data_where_they_are_at_hand(data_folder):
+def test_real_data_where_they_ship():
     assert paper_subject(expected()["61"]).origin == "real"
+    assert paper_subject(expected()["53"]).origin.startswith("generated")
+
+
+@pytest.mark.data
+def test_real_data_where_they_are_at_hand(data_folder):
     assert paper_subject(expected()["37"], data_folder / "openml").origin == "real"
     other = paper_subject(expected()["44037"], data_folder / "openml")
     assert other.origin.startswith("generated") and other.snapshot.rows == 4970
@@ -99,6 +104,7 @@ def small(monkeypatch):
     )
 
 
+@pytest.mark.process
 def test_everything_that_was_measured_is_told(small, capsys, tmp_path):
     file = tmp_path / "found.json"
     arguments = ["bench", "--quick", "--learner", "NNC", "--dataset", "iris", "--json", str(file)]
@@ -145,6 +151,7 @@ def test_tuned_cells_that_are_timed_are_always_the_same(monkeypatch):
     assert max(counts["default", 1e-6]) == 1000 and counts["default", 1.0] == {1}
 
 
+@pytest.mark.process
 def test_json_alone_is_printed(small, capsys):
     assert main(["bench", "--quick", "--learner", "NNC", "--dataset", "61", "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "lcdb-bench"
@@ -163,6 +170,8 @@ def test_what_cannot_be_measured_is_told_in_a_line(arguments, told, capsys, monk
     assert capsys.readouterr().err == f"lcdb: {told}\n"
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_a_generated_database_is_read_whole(capsys, tmp_path):
     file = tmp_path / "found.json"
     arguments = ["bench", "--stats", "--quick", "--cells", "700", "--json", str(file)]
@@ -184,6 +193,7 @@ def test_too_small_a_database_is_refused(capsys):
     assert capsys.readouterr().err == "lcdb: --cells is 0; expected 1 or more\n"
 
 
+@pytest.mark.process
 def test_the_paper_s_data_and_larger_and_tuned_learners(monkeypatch, capsys, tmp_path):
     """A file in the folder is timed on; with tuned cells come their ratios."""
     catalogue = expected()

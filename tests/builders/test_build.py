@@ -12,7 +12,9 @@ from lcdb_builders.storage.repair import verify
 
 import lcdb
 from lcdb.errors import FailedBlocksError, PlanError
-from tests.support.pools import pool, shared  # noqa: F401
+from tests.support.counts import first
+
+pytestmark = pytest.mark.process
 
 PLAN = {
     "datasets": [61],
@@ -46,7 +48,7 @@ def leases(root):
     return [path for path in root.rglob("*") if path.suffix in {".lease", ".lock", ".tmp"}]
 
 
-@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("workers", first([2, 4], 1))
 def test_the_same_bytes_whatever_the_workers_and_the_order(
     tmp_path, at_once, short_blocks, monkeypatch, workers
 ):
@@ -63,22 +65,23 @@ def test_the_same_bytes_whatever_the_workers_and_the_order(
     assert verify(tmp_path).intact
 
 
-def test_learners_one_after_the_other(tmp_path, at_once, shared):
-    first = lcdb_builders.build(PLAN, tmp_path, **shared, learners=["DT"])
+@pytest.mark.full
+def test_learners_one_after_the_other(tmp_path, at_once):
+    first = lcdb_builders.build(PLAN, tmp_path, workers=1, learners=["DT"])
     assert first.computed == 2 * 2 * 2
     with lcdb.open(tmp_path) as database:
         assert list(database["iris"]["learner"].values) == ["NMC", "DT"]
     status = {curve.unit.learner: curve.status for curve in overview(tmp_path).curves}
     assert status == {"NMC": "not_built", "DT": "complete"}
-    second = lcdb_builders.build(PLAN, tmp_path, **shared)
+    second = lcdb_builders.build(PLAN, tmp_path, workers=1)
     assert second.computed == 2 * 2
     assert second.cubes["61"].sha256 == at_once
-    third = lcdb_builders.build(PLAN, tmp_path, **shared)
+    third = lcdb_builders.build(PLAN, tmp_path, workers=1)
     assert third.computed == 0
     assert not third.cubes["61"].written
 
 
-def test_a_plan_grows(tmp_path, shared):
+def test_a_plan_grows(tmp_path):
     """By a learner, a split, repetitions and a dataset: only what is new is computed."""
     grown = dict(PLAN, learners=["NMC"], splits=["fixed"], repetitions=5)
     steps = [
@@ -90,17 +93,17 @@ def test_a_plan_grows(tmp_path, shared):
     ]
     for change, new in steps:
         grown |= change
-        report = lcdb_builders.build(grown, tmp_path, **shared)
+        report = lcdb_builders.build(grown, tmp_path, workers=1)
         assert report.computed == new, change
-    whole = lcdb_builders.build(grown, tmp_path / "whole", **shared)
+    whole = lcdb_builders.build(grown, tmp_path / "whole", workers=1)
     assert whole.computed == 2 * 2 * 2 * (2 + 1)
     for dataset, cube in whole.cubes.items():
         assert report.cubes[dataset].sha256 == cube.sha256
 
 
-def test_a_changed_plan_is_refused(tmp_path, shared):
+def test_a_changed_plan_is_refused(tmp_path):
     small = dict(PLAN, learners=["NMC"], samplings=["random"], splits=["fixed"])
-    lcdb_builders.build(small, tmp_path, **shared)
+    lcdb_builders.build(small, tmp_path, workers=1)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for change, key in [
         ({"seed": 6}, "master_seed"),
@@ -108,7 +111,7 @@ def test_a_changed_plan_is_refused(tmp_path, shared):
         ({"learners": {"NMC": {"shrinkage": 0.5}}}, "params.shrinkage"),
     ]:
         with pytest.raises(PlanError, match=key):
-            lcdb_builders.build(dict(small, **change), tmp_path, **shared)
+            lcdb_builders.build(dict(small, **change), tmp_path, workers=1)
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
@@ -123,12 +126,12 @@ def strange(learner, **params):
     }
 
 
-def test_blocks_fail_and_time_out_and_all_others_are_built(tmp_path, shared):
+def test_blocks_fail_and_time_out_and_all_others_are_built(tmp_path):
     """One repetition: of the class that runs out of time, the cell at n = 5 is a block."""
     plan = strange("RunsOut") | {"repetitions": 1}
     plan["learners"]["LosesItsDisk"] = {"estimator": "estimators.LosesItsDisk"}
     with pytest.raises(FailedBlocksError) as caught:
-        lcdb_builders.build(plan, tmp_path, **shared, timeout=600, allow_import=True)
+        lcdb_builders.build(plan, tmp_path, workers=1, timeout=600, allow_import=True)
     assert caught.value.exit_code == 3
     many = str(caught.value).split(" of the blocks")[0]
     assert sorted(many.split(" and ")) == ["1 failed", "1 timed out"]
@@ -145,21 +148,23 @@ def test_blocks_fail_and_time_out_and_all_others_are_built(tmp_path, shared):
     assert leases(tmp_path) == []
 
 
-def test_what_failed_is_tried_again_only_when_asked(tmp_path, shared):
+@pytest.mark.full
+def test_what_failed_is_tried_again_only_when_asked(tmp_path):
     plan = strange("NeedsFile", path=str(tmp_path / "file"))
     root = tmp_path / "database"
     with pytest.raises(FailedBlocksError, match="no such file yet"):
-        lcdb_builders.build(plan, root, **shared, allow_import=True)
+        lcdb_builders.build(plan, root, workers=1, allow_import=True)
     (tmp_path / "file").touch()
     with pytest.raises(FailedBlocksError):
-        lcdb_builders.build(plan, root, **shared, allow_import=True)
+        lcdb_builders.build(plan, root, workers=1, allow_import=True)
     for_ever = {"retry_failed": True, "timeout": None}
-    report = lcdb_builders.build(plan, root, **shared, allow_import=True, **for_ever)
+    report = lcdb_builders.build(plan, root, workers=1, allow_import=True, **for_ever)
     assert report.computed == 1
     assert set(report.cubes["61"].statuses.values()) == {"complete"}
 
 
-def test_a_mixed_file_is_a_dataset(tmp_path, shared):
+@pytest.mark.full
+def test_a_mixed_file_is_a_dataset(tmp_path):
     """Strings, missing cells, a boolean column, a constant column and seven classes."""
     draw = random.Random(7)
     lines = ["colour,weight,wet,same,class"]
@@ -175,12 +180,12 @@ def test_a_mixed_file_is_a_dataset(tmp_path, shared):
         "sizes = { log = 4 }\nrepetitions = 5\n"
     )
     root = tmp_path / "database"
-    report = lcdb_builders.build(plan, root, **shared)
+    report = lcdb_builders.build(plan, root, workers=1)
     assert set(report.cubes["mixed"].statuses.values()) == {"complete"}
     with lcdb.open(root) as database:
         cube = database["mixed"]
         assert cube.attrs["n_classes"] == 7
         assert cube.attrs["imputed_cells"] == 9 + 12
     (tmp_path / "mixed.csv").unlink()
-    again = lcdb_builders.build(plan, root, **shared)
+    again = lcdb_builders.build(plan, root, workers=1)
     assert again.computed == 0

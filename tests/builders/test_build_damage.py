@@ -31,6 +31,7 @@ class Recorder(Silent):
         self.lines.append(text)
 
 
+@pytest.mark.process
 def test_damage_is_told_and_undone(tmp_path):
     root = tmp_path / "db"
     build(PLAN, root, workers=1, offline=True)

@@ -98,6 +98,7 @@ def test_of_two_builders_with_different_seeds_one_wins_at_once(tmp_path):
     assert files(tmp_path) == {}
 
 
+@pytest.mark.process
 def test_builders_that_begin_together_are_told_apart(tmp_path):
     """However they race, exactly one plan goes on: others hear of it before they publish."""
 
@@ -114,6 +115,7 @@ def test_builders_that_begin_together_are_told_apart(tmp_path):
     assert sorted(fork.result() for fork in forks) == ["refused"] * 4 + ["won"]
 
 
+@pytest.mark.process
 def test_the_claim_of_a_killed_builder_counts_for_nothing(tmp_path):
     def die() -> None:
         Journal(tmp_path).claim(toy_units(SNAPSHOT))
@@ -125,6 +127,7 @@ def test_the_claim_of_a_killed_builder_counts_for_nothing(tmp_path):
     assert files(tmp_path) == {}
 
 
+@pytest.mark.process
 def test_a_builder_that_lost_its_claim_publishes_nothing(tmp_path, monkeypatch):
     """It was stopped for longer than the lease; meanwhile another plan has the directory."""
     one, other = toy_units(SNAPSHOT), toy_units(SNAPSHOT, seed=8)

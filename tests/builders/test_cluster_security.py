@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import ssl
 import subprocess
 import sys
 
 import lcdb_builders
-import psutil
 import pytest
-from distributed import Client, Scheduler, Security
+from distributed import Scheduler, Security
 from distributed.deploy.spec import SpecCluster
-from lcdb_builders.run.cluster import check_pool, local_pool, security_of
+from lcdb_builders.run.cluster import security_of
+from lcdb_builders.run.pool import check_pool
 
 from lcdb.errors import PlanError
 from tests.support.pools import pool, shared  # noqa: F401
@@ -55,6 +54,8 @@ def attacked(address, patience=3):
     return [line.split()[0] for line in done.stdout.splitlines()]
 
 
+@pytest.mark.server
+@pytest.mark.process
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be another user")
 def test_another_user_cannot_reach_scheduler_or_worker(pool):
     while not pool.threads():
@@ -67,6 +68,8 @@ def test_another_user_cannot_reach_scheduler_or_worker(pool):
     assert pool.client.submit(abs, -3).result(timeout=60) == 3
 
 
+@pytest.mark.server
+@pytest.mark.process
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be another user")
 def test_the_attack_would_reach_an_open_scheduler():
     options = {"host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": ":0"}
@@ -74,28 +77,6 @@ def test_the_attack_would_reach_an_open_scheduler():
     with SpecCluster(workers={}, scheduler=scheduler, silence_logs=False) as cluster:
         got = attacked(cluster.scheduler_address, patience=60)
     assert got == ["reached", "refused", "reached"]
-
-
-def test_the_key_is_not_where_others_look(pool):
-    """Neither arguments nor environments, which others may see; only an input has it."""
-    while not pool.threads():
-        pass
-    key = pool.client.security.tls_client_key
-    assert "PRIVATE KEY" in key
-    alive = [child for child in psutil.Process().children()
-             if child.status() != psutil.STATUS_ZOMBIE]  # fmt: skip
-    children = [child for child in alive if "lcdb_builders.run.worker" in child.cmdline()]
-    assert len(children) >= 1
-    for child in children:
-        seen = " ".join([*child.cmdline(), *child.environ().values()])
-        assert "PRIVATE KEY" not in seen and key[60:90] not in seen
-
-
-def test_two_builds_do_not_reach_each_other(pool):
-    with local_pool(1) as other:
-        address = other.client.scheduler.address
-        with pytest.raises((OSError, ssl.SSLError)):
-            Client(address, security=pool.client.security, timeout=3, set_as_default=False)
 
 
 @pytest.fixture
@@ -127,6 +108,8 @@ def test_certificate_files(certificates):
         security_of(certificates)
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_a_build_reaches_a_scheduler_with_its_certificates(pool, shared, tmp_path):
     """The same cube as on workers of its own; who has no certificate gets nowhere."""
     plan = {"datasets": [61, 11], "learners": ["NMC"], "sizes": [5, 50], "repetitions": 4}

@@ -60,6 +60,7 @@ def forge(root: Path, learner: str = "NMC", source: str = OTHER) -> None:
     (root / "manifest" / "61.json").write_bytes(manifest.encode())
 
 
+@pytest.mark.process
 def test_every_slice_has_the_digest_of_its_code_and_the_version_is_the_codes(built):
     slices = entry(built).slices
     assert {s.unit.learner for s in slices} == {"draws", "NMC"}
@@ -101,6 +102,7 @@ def command(capsys, *arguments: object) -> tuple[int, str]:
     return code, capsys.readouterr().out
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("where", ["in the cube", "in the journal"])
 @pytest.mark.parametrize("grown", [{}, {"repetitions": 8}], ids=["resumed", "grown"])
 def test_a_build_does_not_go_on_with_numbers_of_other_code(root, where, grown):
@@ -130,6 +132,7 @@ def entry_units(journal: Journal) -> list[Unit]:
     return list(journal.built("61"))
 
 
+@pytest.mark.process
 def test_other_learners_join_whatever_computed_the_first(root):
     forge(root)
     report = build({**PLAN, "learners": ["QDC"], "repetitions": 6}, root, workers=1, offline=True)
@@ -137,6 +140,7 @@ def test_other_learners_join_whatever_computed_the_first(root):
     assert {s.source for s in entry(root).slices if s.unit.learner == "NMC"} == {OTHER}
 
 
+@pytest.mark.process
 def test_reading_and_recomputing_refuse_nothing(root, capsys):
     forge(root)
     with lcdb.open(root) as db:
@@ -144,6 +148,7 @@ def test_reading_and_recomputing_refuse_nothing(root, capsys):
     assert command(capsys, "verify", root, "--recompute", 3, "--quiet")[0] == 0
 
 
+@pytest.mark.process
 def test_a_worker_with_other_kernels_computes_nothing(root):
     unit = next(s.unit for s in entry(root).slices if s.unit.learner == "NMC")
     block = Journal(root).missing(unit, 9)[0]
@@ -152,6 +157,7 @@ def test_a_worker_with_other_kernels_computes_nothing(root):
         compute(str(root), request, [unit.split], False)
 
 
+@pytest.mark.process
 def test_numbers_that_are_the_same_are_adopted(root, capsys):
     forge(root)
     sha256 = entry(root).sha256
@@ -163,6 +169,7 @@ def test_numbers_that_are_the_same_are_adopted(root, capsys):
     assert report.computed > 0
 
 
+@pytest.mark.process
 def test_blocks_are_adopted_as_well(root):
     blocks_of_other_code(root)
     found = list(adopt(root, 2))
@@ -174,6 +181,7 @@ def test_blocks_are_adopted_as_well(root):
     }
 
 
+@pytest.mark.process
 def test_numbers_that_are_not_the_same_are_not_adopted(root, monkeypatch, capsys):
     forge(root)
     from lcdb_builders.learners.gaussian import NMC
@@ -220,6 +228,7 @@ def digest(folder: Path, monkeypatch, unit: Unit = UNIT) -> str:
     return found
 
 
+@pytest.mark.slow
 def test_the_digest_is_of_the_learners_own_kernels(copy, monkeypatch):
     before = {
         name: digest(copy, monkeypatch, replace(UNIT, learner=name)) for name in ("LDC", "DT")

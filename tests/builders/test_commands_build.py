@@ -49,6 +49,7 @@ def run(capsys, *arguments, code=0):
 # -- build -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_build_a_part_of_a_plan(capsys, plan, tmp_path):
     """A dataset by id, by name and by both is one dataset."""
     root = tmp_path / "database"
@@ -64,6 +65,7 @@ def test_build_a_part_of_a_plan(capsys, plan, tmp_path):
 # -- status ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_status_tells_how_many_cells_there_are(capsys, plan, tmp_path):
     root = tmp_path / "database"
     run(capsys, "build", plan, "--out", root, "--dataset", 61, "--learner", "LDC", "--quiet")
@@ -137,6 +139,7 @@ def test_builders_at_work_say_so_and_the_dead_are_forgotten(tmp_path, monkeypatc
 # -- plan and compile ------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_plan_and_build_count_the_same_cells(capsys, plan, tmp_path):
     options = ["--dataset", "iris", "--learner", "LDC", "--repetitions", 3]
     found = json.loads(run(capsys, "plan", plan, *options, "--json")[0])

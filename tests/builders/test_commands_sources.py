@@ -15,7 +15,7 @@ from lcdb_builders.domain import snapshot as store
 from lcdb_builders.sources.bundled import bundled
 
 from lcdb.cli import main
-from tests.support.openml_server import OpenMLServer, Served
+from tests.support.openml_server import IRIS, OpenMLServer, Served
 
 ROWS = "".join(f"{i}.5,{'xyz'[i % 3]}\n" for i in range(12))
 HEADER = "@relation wine\n@attribute width real\n@attribute kind {x,y,z}\n@data\n"
@@ -74,6 +74,8 @@ def test_what_is_cached_is_listed_and_damage_told(capsys, cache):
     assert "61.npz is damaged" in " ".join(output.split())
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_fetch_from_openml_and_what_comes_with_the_package(capsys, cache, monkeypatch):
     with OpenMLServer([WINE]) as server:
         monkeypatch.setenv("LCDB_OPENML_SERVER", server.api)
@@ -86,6 +88,9 @@ def test_fetch_from_openml_and_what_comes_with_the_package(capsys, cache, monkey
     assert sources.obtain(9999, offline=True).name == "wine"
 
 
+@pytest.mark.full
+@pytest.mark.server
+@pytest.mark.process
 def test_what_is_logged_is_a_line_of_the_command(capsys, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     with OpenMLServer([WINE]) as server:
@@ -96,6 +101,8 @@ def test_what_is_logged_is_a_line_of_the_command(capsys, tmp_path, monkeypatch):
     assert line.startswith("lcdb: dataset 9999 is not kept in the cache")
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_one_that_fails_does_not_stop_the_others(capsys, cache):
     output, errors = run(capsys, "fetch", "iris", "37", "11", code=1)
     assert [line.split()[0] for line in output.splitlines()] == ["61", "11"]
@@ -105,6 +112,16 @@ def test_one_that_fails_does_not_stop_the_others(capsys, cache):
     assert not cache.exists() or not any(cache.iterdir())
 
 
+def test_a_local_copy(capsys, cache, tmp_path):
+    (tmp_path / "61-iris.arff").write_bytes(IRIS.read_bytes())
+    output, _ = run(capsys, "fetch", "iris", "--from", str(tmp_path))
+    assert output.endswith("; from the file 61-iris.arff\n")
+    row = listed(capsys)["61"]
+    assert row["at_hand"] == "cache" and row["snapshot_sha256"] == row["sha256"]
+    assert row["origin"]["source"] == "local copy"
+
+
+@pytest.mark.data
 def test_local_copies(capsys, cache, data_folder):
     folder = str(data_folder / "openml")
     output, _ = run(capsys, "fetch", "23", "kc2", "46597", "--from", folder)
@@ -140,6 +157,9 @@ def test_a_copy_of_unknown_values_is_taken_with_a_word_about_it(capsys, cache, t
     np.testing.assert_array_equal(codes.X[:, :11], numbers.X[:, :11])
 
 
+@pytest.mark.full
+@pytest.mark.server
+@pytest.mark.process
 def test_another_cache_and_what_openml_has_now(capsys, cache, tmp_path, monkeypatch):
     """What is at hand is left as it is, until OpenML is asked anew."""
     other = tmp_path / "other"

@@ -59,6 +59,9 @@ def warm(tmp_path_factory):
     return cache, done.stderr
 
 
+@pytest.mark.full
+@pytest.mark.compiles
+@pytest.mark.process
 def test_compiling_says_what_it_does_and_does_it_once(warm):
     cache, told = warm
     assert "compiling kernels for this machine, once: NNC" in told
@@ -70,6 +73,9 @@ def test_compiling_says_what_it_does_and_does_it_once(warm):
     assert compiled_files(cache) == before
 
 
+@pytest.mark.full
+@pytest.mark.compiles
+@pytest.mark.process
 def test_a_build_after_it_compiles_nothing(warm, tmp_path):
     cache, _ = warm
     before = compiled_files(cache)
@@ -85,6 +91,9 @@ def test_a_build_after_it_compiles_nothing(warm, tmp_path):
     assert compiled_files(cache) == before
 
 
+@pytest.mark.full
+@pytest.mark.compiles
+@pytest.mark.process
 def test_a_build_that_finds_nothing_compiled_computes_meanwhile(tmp_path):
     """Compiling is one of the tasks of a build, told of and counted as such."""
     plan = {
@@ -123,6 +132,9 @@ print(report.computed, not report.failures)
     assert compiled_files(cache)
 
 
+@pytest.mark.full
+@pytest.mark.compiles
+@pytest.mark.process
 def test_an_edit_in_a_helper_is_compiled_and_seen(warm, tmp_path):
     """The number that a block holds is another one after an edit in what its kernel calls."""
     root, cache = tmp_path / "copy", tmp_path / "cache"
@@ -162,6 +174,9 @@ print(scores["accuracy"].mean(), scores["brier"].mean())
     assert scores() == [accuracy, 2 * brier]
 
 
+@pytest.mark.full
+@pytest.mark.compiles
+@pytest.mark.process
 def test_an_edit_leaves_what_it_does_not_reach(tmp_path):
     root = tmp_path / "copy"
     ignored = shutil.ignore_patterns("__pycache__")
@@ -212,6 +227,8 @@ def test_only_what_kernels_compute_is_compiled():
         plan_kinds(plan, ["LCD"])
 
 
+@pytest.mark.compiles
+@pytest.mark.process
 def test_what_cannot_be_compiled_is_told():
     (kind,) = plan_kinds(
         load_plan({"datasets": [61], "learners": ["LDC"], "samplings": ["random"],

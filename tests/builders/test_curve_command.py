@@ -26,6 +26,8 @@ def wine(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_two_learners_are_drawn_tabulated_and_compared(wine, capsys):
     command = "curve wine.csv --target kind --learner LDC --learner sklearn.naive_bayes.GaussianNB"
     assert main([*command.split(), "--repetitions", "12", "--sizes", "6,20,63"]) == 0
@@ -51,6 +53,8 @@ def test_a_metric_that_no_learner_has_is_told():
     ]
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_every_option_reaches_the_curve(wine, capsys):
     options = {
         "--learner": "NNC", "--metric": "brier", "--sizes": "3", "--repetitions": "7",
@@ -77,6 +81,8 @@ def test_every_option_reaches_the_curve(wine, capsys):
         assert saved.attrs["scaling"] == "standard"
 
 
+@pytest.mark.server
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("more", "words"),
     [

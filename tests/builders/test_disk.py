@@ -107,6 +107,7 @@ def test_a_failed_write_is_kept_from_the_reader_until_it_is_asked_for(tmp_path, 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.process
 def test_only_the_files_of_the_dead_are_swept(tmp_path):
     code = (
         "import sys; from pathlib import Path; from lcdb_builders.storage import disk;"
@@ -151,6 +152,7 @@ def test_sweeping_follows_no_link_and_takes_nothing_that_only_looks_like_ours(tm
     assert victim.exists() and notes.exists() and link.is_symlink()
 
 
+@pytest.mark.process
 def test_a_killed_process_is_dead_before_its_parent_has_noticed():
     child = subprocess.Popen(
         [

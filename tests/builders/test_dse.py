@@ -33,6 +33,7 @@ def part_of(learner, task="moons", mode="random", seed=7):
     return parts([task], [learner], [mode], trials=9, seed=seed)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_trial_is_a_pure_function_of_part_and_number(learner):
     part = part_of(learner)
@@ -84,6 +85,7 @@ def test_a_network_is_that_of_scikit_learn_to_the_last_bit(labels, rate):
     assert ours.validation_scores_ == theirs.validation_scores_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_only_learners_that_draw_nothing_are_fitted_once_per_configuration(learner, monkeypatch):
     monkeypatch.setattr("lcdb_builders.experiments.dse.build.CONFIGURATIONS", 5)
@@ -185,6 +187,8 @@ def test_tasks_are_standardised_and_split(tmp_path):
     assert len(X) + len(X_test) == digits.rows == 1797
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_faces_come_from_scikit_learn_or_are_missing(tmp_path, monkeypatch):
     asked = []
     with monkeypatch.context() as patched:
@@ -231,6 +235,8 @@ def test_names_that_do_not_exist_are_refused(tmp_path):
         build_dse(tmp_path / "db", **SMALL, trials=0)
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_one_cube_whatever_the_workers_and_however_often_killed(tmp_path):
     """1 worker, and 2 workers that are killed and begin again: the same bytes."""
     once, _ = build_dse(tmp_path / "one", **SMALL, trials=16, workers=1)

@@ -39,7 +39,6 @@ import lcdb
 from lcdb.errors import FailedBlocksError, PartialCurveWarning, PlanError
 from lcdb.schema import METRICS
 from tests.oracles.sampling import cell
-from tests.support.pools import pool, shared  # noqa: F401
 
 MINE = '''
 import numpy as np
@@ -102,6 +101,7 @@ def own_accuracies(model, sizes=(9, 60), repetitions=6):
 # -- labels are its own -----------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("table", "model"),
     [
@@ -177,7 +177,8 @@ def test_decision_values_rank_and_labels_are_predicted():
 # -- cells that fail --------------------------------------------------------------------------
 
 
-def test_a_curve_with_failed_cells_is_partial_with_counts_by_reason(tmp_path, shared):
+@pytest.mark.process
+def test_a_curve_with_failed_cells_is_partial_with_counts_by_reason(tmp_path):
     plan = plan_of(
         {
             "KNN": {"estimator": "sklearn.neighbors.KNeighborsClassifier"},
@@ -188,7 +189,7 @@ def test_a_curve_with_failed_cells_is_partial_with_counts_by_reason(tmp_path, sh
             },
         }
     )
-    report = lcdb_builders.build(plan, tmp_path, **shared)
+    report = lcdb_builders.build(plan, tmp_path, workers=1)
     assert report.computed == 4 and not report.failures
     curves = {curve.unit.learner: curve for curve in overview(tmp_path).curves}
     statuses = {name: curve.status for name, curve in curves.items()}
@@ -203,9 +204,9 @@ def test_a_curve_with_failed_cells_is_partial_with_counts_by_reason(tmp_path, sh
         there = np.isfinite(curve.sel(n=[2, 3, 9, 60])).all("repetition")
         assert there.to_numpy()[2:].all()
         lcdb.schema.validate(db[61], values=True)
-    again = lcdb_builders.build(plan, tmp_path, **shared)
+    again = lcdb_builders.build(plan, tmp_path, workers=1)
     assert again.computed == 0 and not again.cubes["61"].written
-    more = lcdb_builders.build(plan, tmp_path, **shared, repetitions=8)
+    more = lcdb_builders.build(plan, tmp_path, workers=1, repetitions=8)
     assert more.cubes["61"].statuses["61-KNN-random-varying-default"] == "partial"
     [knn] = [c for c in overview(tmp_path).curves if c.unit.learner == "KNN"]
     draws, y = knn.unit.draws(150), bundled("61").y  # one class needs no neighbours
@@ -218,10 +219,12 @@ def test_a_curve_with_failed_cells_is_partial_with_counts_by_reason(tmp_path, sh
     assert kept.agrees and kept.same_bits and kept.stored["accuracy"] > 0.5
 
 
-def test_a_curve_without_any_value_has_failed(tmp_path, shared):
+@pytest.mark.full
+@pytest.mark.process
+def test_a_curve_without_any_value_has_failed(tmp_path):
     plan = plan_of({"X": {"estimator": "estimators.Raises"}}, sizes=[9, 60], repetitions=2)
     with pytest.raises(FailedBlocksError, match="1 curves have no value in any cell"):
-        lcdb_builders.build(plan, tmp_path, **shared, allow_import=True)
+        lcdb_builders.build(plan, tmp_path, workers=1, allow_import=True)
     [curve] = overview(tmp_path).curves
     assert curve.status == "failed"
     assert "three rows are too many" in curve.reason
@@ -344,6 +347,8 @@ def test_global_generators_and_the_folder_are_as_before():
 # -- the source is part of the key ------------------------------------------------------------
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_an_edited_class_is_computed_anew(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
     plan = tmp_path / "plan.toml"
@@ -418,7 +423,8 @@ def test_estimates_of_what_was_timed_follow_the_timing():
     assert short.repetitions * 0.04 <= 6.0 / 2  # a block is to end well before it may be ended
 
 
-def test_a_plan_and_a_build_time_classifiers_from_elsewhere(tmp_path, capsys, shared):
+@pytest.mark.process
+def test_a_plan_and_a_build_time_classifiers_from_elsewhere(tmp_path, capsys):
     from lcdb_builders.run.progress import Lines
 
     from lcdb.cli import main
@@ -433,11 +439,13 @@ def test_a_plan_and_a_build_time_classifiers_from_elsewhere(tmp_path, capsys, sh
     hours = json.loads(capsys.readouterr().out)["total"]["core_hours"]
     assert hours == pytest.approx(0.8 / 3600, abs=1e-4)
     stream = io.StringIO()
-    lcdb_builders.build(path, tmp_path / "db", **shared, allow_import=True, progress=Lines(stream))
+    lcdb_builders.build(path, tmp_path / "db", workers=1, allow_import=True, progress=Lines(stream))
     timed = [line for line in stream.getvalue().splitlines() if "timed SLOW on 61" in line]
     assert len(timed) == 1 and "a cell at n = 90" in timed[0]
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_a_classifier_that_dies_is_not_timed(tmp_path):
     _, unit, _ = block_of({"estimator": "estimators.Prior"}, sizes=(9,), repetitions=1)
     snapshots.save(bundled("61"), tmp_path / "snapshots")
@@ -446,6 +454,8 @@ def test_a_classifier_that_dies_is_not_timed(tmp_path):
     assert list(found) == [timing_key(unit)]
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_a_timing_ends_when_a_block_would_and_imports_are_none_of_it(tmp_path):
     """A file that takes longer to import than a block may take, and a class that hangs."""
     waiting = "import sys, time\nif sys.argv[0].endswith('child.py'):\n    time.sleep(3)\n"

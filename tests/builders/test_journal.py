@@ -284,6 +284,7 @@ def test_a_stale_lease_is_taken_over_and_its_owner_can_tell(tmp_path):
     assert not path.exists()
 
 
+@pytest.mark.process
 def test_the_lease_of_a_dead_process_is_taken_at_once(tmp_path):
     path = tmp_path / "a.lease"
     assert Forked(lambda: Lease.take(path) and None).wait() == 0

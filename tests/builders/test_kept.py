@@ -19,7 +19,7 @@ from lcdb_builders.reference.metrics import cell_scores
 
 from lcdb.schema import LEARNERS, METRICS, SAMPLINGS
 from tests.support.counts import FULL, counts
-from tests.support.snapshots import REAL, generated, real
+from tests.support.snapshots import COPIES, SHIPPED, generated, real
 
 SPLITS = ("fixed", "pool", "varying")
 KINDS = ("two classes", "rare class", "integers", "ten classes")
@@ -117,11 +117,12 @@ def test_what_is_said_is_what_the_reference_says():
         assert np.array_equal(label[sure], right.label[sure])
 
 
-def test_random_cells_are_those_of_a_build_in_any_company(data_folder):
+@pytest.mark.parametrize("ids", [SHIPPED[:3], pytest.param(tuple(COPIES), marks=pytest.mark.data)])
+def test_random_cells_are_those_of_a_build_in_any_company(ids):
     rng = np.random.default_rng(15)
     for _ in range(counts(12, 500)):
-        id = str(rng.choice(list(REAL) if FULL else ["61", "53"]))
-        snapshot, learner = real(id, data_folder), registry.get(str(rng.choice(list(LEARNERS))))
+        id = str(rng.choice(ids))
+        snapshot, learner = real(id), registry.get(str(rng.choice(list(LEARNERS))))
         sampling, split = str(rng.choice(SAMPLINGS)), str(rng.choice(SPLITS))
         tuning, top = str(rng.choice(["default", "tuned"])), largest_size(snapshot.rows)
         pair = np.sort(rng.choice(np.arange(1 if tuning == "default" else 10, top), 2, False))

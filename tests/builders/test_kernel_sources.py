@@ -166,6 +166,7 @@ def test_what_is_edited_later_is_not_what_runs(tmp_path):
     assert Sources(tmp_path / "toy", "toy").digest_of("toy.main") != before
 
 
+@pytest.mark.slow
 def test_every_kernel_has_a_digest_and_knows_its_family(tmp_path):
     """An edit in one family leaves the others' digests; one in the core changes all that use it."""
     folder = Path(lcdb_builders.__file__).parent / "kernels"

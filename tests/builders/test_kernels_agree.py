@@ -131,6 +131,7 @@ def test_every_kernel_is_compared():
     assert {comparison.learner for comparison in COMPARISONS} | ELSEWHERE == kernels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=str)
 @pytest.mark.parametrize("kind", GENERATED)
 def test_agrees_on_generated_data(comparison, kind):
@@ -158,9 +159,9 @@ def test_boosting_agrees_where_features_are_too_many_for_bins(features):
 
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=str)
 @pytest.mark.parametrize("id", REAL)
-def test_agrees_on_real_data(comparison, id, data_folder):
+def test_agrees_on_real_data(comparison, id):
     count = max(2, round(counts(4, 40) * comparison.share))
-    assert compare(comparison, real(id, data_folder), count, counts(1, 6)) > 0
+    assert compare(comparison, real(id), count, counts(1, 6)) > 0
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=str)

@@ -89,6 +89,7 @@ def sizes_of(snapshot):
     return sorted({*range(2, min(2 * d, N) + 1, max(1, d // counts(3, 30))), N // 3, N // 2})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("dataset", GENERATED)
 def test_scores_on_generated_data(name, dataset):
@@ -98,8 +99,8 @@ def test_scores_on_generated_data(name, dataset):
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("dataset", REAL)
-def test_scores_on_real_data(name, dataset, data_folder):
-    snapshot = real(dataset, data_folder)
+def test_scores_on_real_data(name, dataset):
+    snapshot = real(dataset)
     for parameter in (0.0, 0.5) if name == "NMC" else (1e-6, 1e-8, 0.1):
         check(snapshot, name, parameter, sizes_of(snapshot), 2)
 

@@ -56,6 +56,8 @@ def run(root, cache, **environment):
     return [int(number) for number in numbers], int(hits), folder
 
 
+@pytest.mark.compiles
+@pytest.mark.process
 def test_an_edit_in_a_helper_is_seen(copied, tmp_path):
     """`bootstrap_into` calls `below`; only the helper is edited, and the cache is warm."""
     cache = tmp_path / "cache"
@@ -78,6 +80,9 @@ def test_an_edit_in_a_helper_is_seen(copied, tmp_path):
     assert list((cache / folder).rglob("*.kernel"))
 
 
+@pytest.mark.full
+@pytest.mark.compiles
+@pytest.mark.process
 def test_clones_and_reinstallations_share_what_is_compiled(copied, tmp_path):
     """Neither paths nor times nor comments decide, and neither do edits elsewhere."""
     cache = tmp_path / "cache"
@@ -89,6 +94,8 @@ def test_clones_and_reinstallations_share_what_is_compiled(copied, tmp_path):
     assert run(other, cache) == (before[0], 1, before[2])
 
 
+@pytest.mark.compiles
+@pytest.mark.process
 def test_an_unwritable_cache_is_done_without(copied, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
@@ -106,11 +113,16 @@ def test_an_unwritable_cache_is_done_without(copied, tmp_path):
     assert done.stdout == "below\n", done.stderr
 
 
+@pytest.mark.compiles
+@pytest.mark.process
 def test_plain_python_draws_the_same(copied, tmp_path):
     compiled = run(copied, tmp_path / "cache")[0]
     assert run(copied, tmp_path / "cache", NUMBA_DISABLE_JIT="1")[0] == compiled
 
 
+@pytest.mark.full
+@pytest.mark.compiles
+@pytest.mark.process
 def test_two_signatures_saved_at_once_both_survive(copied, tmp_path):
     """Numba alone may lose one, and then run its machine code for the other signature."""
     cache = tmp_path / "cache"
@@ -156,6 +168,8 @@ def flipped(content, bit):
     return bytes(changed)
 
 
+@pytest.mark.compiles
+@pytest.mark.process
 def test_flipped_bits_are_compiled_again_and_never_run(copied, tmp_path):
     """Of such flips in code that Numba loads by itself a fifth ended in signals."""
     cache = tmp_path / "cache"

@@ -12,18 +12,17 @@ from lcdb_builders.learners.svm import GSVC
 from tests.oracles import linear as oracle
 from tests.support.counts import counts
 from tests.support.onevsrest import (
-    FILES,
     SAMPLINGS,
     block_of,
     cells,
     check_metrics,
-    dataset,
     fitted,
     log_scores,
     snapshot_of,
     spread_of,
 )
 from tests.support.problems import KINDS, problem
+from tests.support.snapshots import REAL, real
 
 CASES = [
     pytest.param(learner, {name: value}, id=f"{learner.name}-{name}={value}")
@@ -77,10 +76,10 @@ def close_calls(scores, tolerance):
 
 
 @pytest.mark.parametrize(("learner", "params"), CASES)
-@pytest.mark.parametrize("id", FILES)
-def test_real_data(id, learner, params, data_folder):
+@pytest.mark.parametrize("id", REAL)
+def test_real_data(id, learner, params):
     """Every cell is the reference's."""
-    snapshot = dataset(data_folder, id)
+    snapshot = real(id)
     tolerance = tolerance_of(id, params)
     sizes = spread_of(snapshot.X, snapshot.rows)[:: counts(4, 1)]
     for sampling in SAMPLINGS:

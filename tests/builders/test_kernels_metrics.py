@@ -79,6 +79,7 @@ def near_clip(scores, y):
     return sum(abs(o - CLIP) < 1e-9 for o in odds)
 
 
+@pytest.mark.slow
 @settings(max_examples=counts(150, 3000), deadline=None)
 @given(cells())
 @example((1, 2, 300, 1000.0, 0))
@@ -100,6 +101,7 @@ def test_log_scores(cell):
     np.testing.assert_allclose(ours[0], reference.accuracy, rtol=0)
 
 
+@pytest.mark.slow
 @settings(max_examples=counts(100, 2000), deadline=None)
 @given(cells())
 def test_probabilities(cell):
@@ -268,6 +270,7 @@ def test_ranks_have_24_bits_at_any_size(scale):
         assert out[1] == pytest.approx(oracle.from_scores([[0.0, v] for v in values], y)[1])
 
 
+@pytest.mark.slow
 def test_decisions_that_saturate_are_labelled_by_their_size():
     """Of two classes that are all but certain the one with the larger decision value wins."""
     decisions = np.array([[40.0, 800.0, -1.0], [900.0, 30.0, -1.0], [2.0, 2.0 + 1e-12, -5.0]])

@@ -94,6 +94,8 @@ def test_carried_lists_are_those_of_each_cell_alone(kind, splits, monkeypatch):
                 np.testing.assert_array_equal(values, carried[split][name], name)
 
 
+@pytest.mark.full
+@pytest.mark.slow
 def test_carried_lists_are_within_their_limit():
     """Beside the table; and without any limit, no larger than a table may be."""
     snapshot = generated("integers")
@@ -118,6 +120,7 @@ def test_carried_lists_are_within_their_limit():
     assert carried_of(huge, table, 100).near.shape[1] == 0
 
 
+@pytest.mark.full
 def test_lists_of_more_rows_than_uint16_counts_are_walked():
     """Along additive curves, where nothing in them is a place in a draw."""
     rng = np.random.default_rng(8)

@@ -14,8 +14,9 @@ from scipy import optimize
 
 from tests.oracles import linear as oracle
 from tests.support.counts import counts
-from tests.support.onevsrest import block_of, cells, dataset, fitted
+from tests.support.onevsrest import block_of, cells, fitted
 from tests.support.problems import KINDS, problem
+from tests.support.snapshots import real
 
 
 def fit(kind, X, sign, price):
@@ -44,6 +45,7 @@ def distance(found, right):
     return (np.abs(found - right) / (1 + np.abs(right))).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "price"), [(LOGISTIC, 1e-4), (LOGISTIC, 0.1), (HINGE, 1.0)])
 @pytest.mark.parametrize("data", KINDS)
 def test_finds_the_optimum(data, kind, price):
@@ -92,6 +94,7 @@ def test_a_step_ends_at_the_minimum_along_it(seed):
     assert _reference_length(rows, weight, *args, gap) == pytest.approx(right, rel=1e-9)
 
 
+@pytest.mark.data
 @pytest.mark.parametrize(
     ("learner", "sampling", "split", "n", "repetition"),
     [
@@ -105,9 +108,9 @@ def test_a_step_ends_at_the_minimum_along_it(seed):
         (LREG, "bootstrap", "varying", 171, 3),
     ],
 )
-def test_cells_that_carried_moments_give_up(learner, sampling, split, n, repetition, data_folder):
+def test_cells_that_carried_moments_give_up(learner, sampling, split, n, repetition):
     """Of software metrics: solvers of kernel or reference once found nothing in these."""
-    snapshot, learner = dataset(data_folder, "1063"), learner()
+    snapshot, learner = real("1063"), learner()
     sizes = [n] if sampling != "additive" else range(1, n + 1)
     block = block_of(learner, snapshot, sampling, split, sizes, repetition, repetition + 1)
     *_, cell = cells(learner, snapshot, block)

@@ -129,6 +129,9 @@ print(rng.below(np.uint64(2**63), 10))
 """
 
 
+@pytest.mark.full
+@pytest.mark.compiles
+@pytest.mark.process
 def test_parts_are_found_again_where_their_callers_are_compiled(tmp_path):
     def run():
         done = subprocess.run(

@@ -100,6 +100,7 @@ def run(program: str, *args: str, **environment: str) -> subprocess.CompletedPro
     )
 
 
+@pytest.mark.process
 def test_plain_python_gives_the_same_scores(tmp_path):
     for name, off in (("plain.npz", "1"), ("compiled.npz", "0")):
         done = run(PROGRAM, str(tmp_path / name), NUMBA_DISABLE_JIT=off)
@@ -153,6 +154,7 @@ np.testing.assert_allclose(scores(), right, rtol=1e-6)
 """
 
 
+@pytest.mark.process
 def test_a_start_need_not_be_an_optimum():
     """The pool's model alone is not found; the steep solver, which starts from 0, needs none."""
     done = run(WITHOUT_POOL, NUMBA_DISABLE_JIT="1")
@@ -171,6 +173,7 @@ save_blocks(sys.argv[1])
 """
 
 
+@pytest.mark.process
 def test_an_optimum_that_is_not_found_is_an_error(tmp_path):
     """A machine that is given up before its optimum gives no number."""
     done = run(LIMITED, str(tmp_path / "none.npz"), NUMBA_DISABLE_JIT="1")

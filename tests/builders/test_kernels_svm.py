@@ -14,12 +14,10 @@ from sklearn.svm import SVC
 from tests.oracles import linear as oracle
 from tests.support.counts import counts
 from tests.support.onevsrest import (
-    FILES,
     SAMPLINGS,
     block_of,
     cells,
     check_metrics,
-    dataset,
     fitted,
     log_scores,
     numbers,
@@ -27,6 +25,7 @@ from tests.support.onevsrest import (
     spread_of,
 )
 from tests.support.problems import KINDS, problem
+from tests.support.snapshots import REAL, real
 
 LEARNER = GSVC()
 SPLITS = ("fixed", "varying")
@@ -50,10 +49,10 @@ def check(cell, snapshot, C):
 
 
 @pytest.mark.parametrize("C", [1.0, 0.02])
-@pytest.mark.parametrize("id", FILES)
-def test_real_data(id, C, data_folder):
+@pytest.mark.parametrize("id", REAL)
+def test_real_data(id, C):
     """Every cell is the reference's, to the tolerance of the contract."""
-    snapshot = dataset(data_folder, id)
+    snapshot = real(id)
     sizes = spread_of(snapshot.X, snapshot.rows)[:: counts(4, 1)]
     for sampling in SAMPLINGS:
         for split in SPLITS:

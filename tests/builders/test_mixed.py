@@ -80,6 +80,7 @@ def test_a_directory_with_a_builder_at_work_is_left_alone(tmp_path, capsys):
         assert "a builder is at work on toy" in capsys.readouterr().err
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -94,6 +95,7 @@ def test_what_cannot_be_is_refused(tmp_path, capsys, arguments, told):
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_a_file_in_the_way_is_put_aside_and_its_good_curves_stay(tmp_path, capsys):
     publish(tmp_path, ONE)
     sha256 = pack(tmp_path, SNAPSHOT, ONE, R).sha256
@@ -109,6 +111,7 @@ def test_a_file_in_the_way_is_put_aside_and_its_good_curves_stay(tmp_path, capsy
     assert pack(tmp_path, SNAPSHOT, ONE, R).sha256 == sha256
 
 
+@pytest.mark.process
 def test_a_foreign_file_is_put_aside(tmp_path):
     cube = cube_path(tmp_path, "toy")
     cube.parent.mkdir(parents=True)

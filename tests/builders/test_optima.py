@@ -15,8 +15,9 @@ from lcdb_builders.learners.svm import GSVC
 from lcdb.schema import LEARNERS
 from tests.oracles import linear as oracle
 from tests.support.counts import FULL, counts
-from tests.support.onevsrest import FILES, SAMPLINGS, block_of, cells, dataset, fitted, snapshot_of
+from tests.support.onevsrest import SAMPLINGS, block_of, cells, fitted, snapshot_of
 from tests.support.problems_tied import KINDS, tied
+from tests.support.snapshots import REAL, real
 
 CHEAP = {"RFOR": {"trees": 3}, "ADAB": {"stumps": 5}}
 
@@ -52,10 +53,10 @@ def test_a_cell_is_the_same_in_every_list_of_sizes(name, kind):
 
 
 @pytest.mark.parametrize("learner", [LREG(), LSVC(), GSVC()], ids=lambda learner: learner.name)
-@pytest.mark.parametrize("id", FILES)
-def test_real_cells_are_the_same_in_every_list_of_sizes(id, learner, data_folder):
+@pytest.mark.parametrize("id", REAL)
+def test_real_cells_are_the_same_in_every_list_of_sizes(id, learner):
     """Also where rows are nearly dependent, or nearly alike to the kernel."""
-    snapshot = dataset(data_folder, id)
+    snapshot = real(id)
     m = min(snapshot.rows * 7 // 10, counts(80, 10**6))
     short = [2, 7, 31, 32, 33, 64, m]
     for split in ("fixed", "varying"):

@@ -119,6 +119,7 @@ GROWTH = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "fewer"), [*((way, 0) for way in GROWTH), ("everything", 3)])
 def test_a_grown_cube_equals_one_built_at_once(tmp_path, way, fewer):
     small = toy_units(SNAPSHOT, **{**EVERY, **GROWTH[way]})
@@ -296,6 +297,7 @@ def test_a_late_block_is_compared_with_the_cube(tmp_path):
 # -- a full disk -----------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("state", ["first", "grown"])
 def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path, state):
     """A limit on the length of files stands in for a disk that is full at any point of writing."""
@@ -329,6 +331,7 @@ def pack_with_limit(root, units, limit) -> str:
 # -- memory ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_memory_does_not_grow_with_the_cube(tmp_path):
     """At N = 4970 and R = 1000 under 500 MB, whatever the number of units."""
     snapshot = toy_snapshot(rows=counts(1500, 4970))

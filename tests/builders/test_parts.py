@@ -165,6 +165,7 @@ def test_other_numbers_for_the_same_trials_are_told(tmp_path):
         journal.publish(block, values, environment())
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("name", "loss"), [("dse", "cube"), ("dse", "manifest"), ("pendulum", "both")]
 )

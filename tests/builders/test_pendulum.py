@@ -357,6 +357,8 @@ np.save(sys.argv[1], np.concatenate([returns.ravel(), sigmas, two.ravel()]))
 """
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_plain_python_runs_the_same_lifetimes(tmp_path):
     for name, disabled in (("plain", "1"), ("compiled", "0")):
         command = [sys.executable, "-c", SCRIPT, str(tmp_path / f"{name}.npy")]

@@ -117,6 +117,7 @@ def by_hand(said, r):
     }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("learner", [*sorted(set(LEARNERS) - {"NMC", "QDC"}), "TREE"])
 def test_stored_metrics_follow_from_the_predictions(db, learner):
     rng = np.random.default_rng(sum(learner.encode()))
@@ -160,6 +161,7 @@ def test_each_metric_of_a_tuned_curve_is_that_of_its_own_choice(tuned):
     assert other.attrs["chosen_by"] == "auc" and np.isfinite(other).all()
 
 
+@pytest.mark.process
 def test_metrics_that_are_not_stored_are_scikit_learns(db):
     where = {"sampling": "bootstrap", "split": "fixed", "workers": 1}
     said = db.predictions("iris", "LDC", n=10, **where)
@@ -198,6 +200,7 @@ def test_training_rows_count_as_often_as_they_were_drawn(db):
     assert np.array_equal(every.probability.where(seen), said.probability, equal_nan=True)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("split", ["fixed", "varying"])
 def test_errors_are_sums_of_bias_and_variance(db, split):
     where = {"sampling": "random", "split": split}
@@ -217,6 +220,7 @@ def test_errors_are_sums_of_bias_and_variance(db, split):
     assert (parts.domingos_variance_biased <= 0).all() and float(parts.brier_variance.min()) > 0
 
 
+@pytest.mark.process
 def test_each_part_is_what_its_name_says(db):
     where = {"sampling": "random", "split": "fixed", "workers": 1}
     said = db.predictions("iris", "DT", n=2, **where)
@@ -268,6 +272,7 @@ def test_of_two_classes_half_the_brier_score_counts():
     assert np.flatnonzero(np.isnan(hard)).tolist() == [5]
 
 
+@pytest.mark.full
 def test_other_processes_find_the_same(db, monkeypatch, capsys):
     monkeypatch.setattr(spending, "_ALONE", 0.0)
     monkeypatch.setattr(spending, "_WORTH", 0.0)
@@ -290,6 +295,7 @@ def test_classifiers_from_elsewhere_are_imported_when_allowed(db):
     assert np.isfinite(lost.sel(n=2)).all() and np.isnan(lost.sel(n=40)).all()
 
 
+@pytest.mark.process
 def test_a_cell_that_is_not_the_stored_one_is_an_error(db):
     where = {"sampling": "random", "split": "fixed", "n": 40}
     with pytest.raises(CellError, match=r"n = 40, repetition 0: fitted again, its accuracy is .*"
@@ -340,6 +346,8 @@ def test_numbers_of_other_machines_may_differ_as_implementations_do(tmp_path):
         other.predictions("iris", "LDC", n=10, **where)
 
 
+@pytest.mark.process
+@pytest.mark.server
 def test_a_database_on_a_host_predicts_as_it_does_here(db, tmp_path):
     root = tmp_path / "hosted"
     shutil.copytree(db.path, root)
@@ -363,6 +371,7 @@ def test_a_database_on_a_host_predicts_as_it_does_here(db, tmp_path):
             assert bare.equals(right) and bare.attrs["largest_difference"] == 0
 
 
+@pytest.mark.server
 def test_a_dataset_that_is_nowhere_is_told_by_its_file(tmp_path):
     own = replace(bundled("61"), id="flowers")
     root = build(tmp_path / "own", ONE, snapshot=own)

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from tests.oracles import trees as oracle
-from tests.support.counts import counts
+from tests.support.counts import counts, spread
 
 KEY = stream_key(3, "ab", "learner:test")
 MODELS = {
@@ -219,9 +219,11 @@ def generated(name):
     return X, y
 
 
-@pytest.mark.parametrize("n", [25, 60])
-@pytest.mark.parametrize("data", ["continuous", "few-valued", "several"])
-@pytest.mark.parametrize("name", THEIRS)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "data", "n"),
+    spread(THEIRS, ["continuous", "few-valued", "several"], [25, 60], every=3),
+)
 def test_scores_are_distributed_as_those_of_scikit_learn(name, data, n):
     """Paired z-tests of the four means, Kolmogorov-Smirnov on each metric."""
     X, y = generated(data)

@@ -69,6 +69,7 @@ def forget_manifest(root: Path) -> None:
     manifest_path(root, "toy").unlink()
 
 
+@pytest.mark.process
 def test_a_unit_that_crashes_the_reader_is_left_out_and_the_others_are_kept(
     root, sha256, monkeypatch
 ):
@@ -97,6 +98,7 @@ def test_a_unit_that_crashes_the_reader_is_left_out_and_the_others_are_kept(
     assert not list(root.rglob("*damaged*"))  # the new cube has the bytes of the old one
 
 
+@pytest.mark.process
 def test_a_reader_that_hangs_is_ended(root, monkeypatch):
     """It has so much time to compute, whatever the clock on the wall says."""
     forget_manifest(root)
@@ -133,6 +135,7 @@ salvage.main(sys.argv[1])
 """
 
 
+@pytest.mark.process
 def test_the_reader_of_a_cube_may_compute_for_a_limited_time(root, monkeypatch):
     forget_manifest(root)
     victim = UNITS[2].label
@@ -226,6 +229,7 @@ def aside(root: Path) -> list[bytes]:
     return [path.read_bytes() for path in (root / "cubes").glob("toy.nc.damaged-*")]
 
 
+@pytest.mark.process
 def test_damage_and_a_smaller_plan_lose_no_curve_without_a_trace(root, sha256, tmp_path):
     """What was lost stays known, its file stays beside the new one, a plan that names it has it."""
     lost = UNITS[-1]
@@ -247,6 +251,7 @@ def test_damage_and_a_smaller_plan_lose_no_curve_without_a_trace(root, sha256, t
     assert aside(root) == [damaged] and verify(root).intact
 
 
+@pytest.mark.process
 def test_the_damaged_cube_stays_until_another_is_verified(root, sha256, monkeypatch):
     damaged = hit(root, "brier", 0)
     assert compute(root) == 1 and cube_path(root, "toy").read_bytes() == damaged
@@ -260,6 +265,7 @@ def test_the_damaged_cube_stays_until_another_is_verified(root, sha256, monkeypa
     assert verify(root).intact and not (root / "blocks" / "toy.salvaged.json").exists()
 
 
+@pytest.mark.process
 def test_a_damaged_cube_is_salvaged_once(root, monkeypatch):
     hit(root, "brier", 0)
     compute(root)
@@ -267,6 +273,7 @@ def test_a_damaged_cube_is_salvaged_once(root, monkeypatch):
     assert restore(root, "toy") is None and compute(root) == 0
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("step", range(12)[:: counts(3, 1)])
 def test_a_builder_that_slept_while_it_repaired_takes_nothing_from_others(
     root, sha256, monkeypatch, step
@@ -299,6 +306,7 @@ def finish(root: Path) -> str:
     return pack(root, SNAPSHOT, UNITS, R).sha256
 
 
+@pytest.mark.process
 def test_a_refused_plan_changes_nothing_in_a_damaged_database(root):
     hit(root, "brier", 0)
     forget_manifest(root)
@@ -308,6 +316,7 @@ def test_a_refused_plan_changes_nothing_in_a_damaged_database(root):
     assert files(root) == before
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("what", "manifest"), [("variable", True), ("variable", False), ("attribute", True)]
 )
@@ -328,6 +337,7 @@ def test_what_a_user_put_into_a_cube_is_not_overwritten(root, sha256, what, mani
     assert "my_notes" in damage.what and not damage.repairable
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("kind", ["HDF5", "text"])
 def test_a_foreign_file_in_the_way_is_not_overwritten(tmp_path, root, kind):
     for there in (tmp_path / "new", root):
@@ -384,6 +394,7 @@ def test_a_manifest_with_keys_of_another_version_is_not_damaged(root):
     assert files(root) == before
 
 
+@pytest.mark.process
 def test_a_cube_of_a_newer_version_is_refused_and_left_alone(root):
     forget_manifest(root)
     with h5py.File(cube_path(root, "toy"), "r+") as file:
@@ -405,6 +416,7 @@ def test_a_manifest_of_a_newer_version_is_refused_and_left_alone(root):
     assert before == {p: p.read_bytes() for p in root.rglob("*") if p.is_file()}
 
 
+@pytest.mark.process
 def test_a_cube_without_a_database_around_it_is_taken_in(tmp_path, sha256):
     """As from a download: no manifest, no journal, and a plan that names some of its units."""
     cube = cube_path(tmp_path, "toy")
@@ -416,6 +428,7 @@ def test_a_cube_without_a_database_around_it_is_taken_in(tmp_path, sha256):
     assert packed.sha256 == sha256 and packed.complete
 
 
+@pytest.mark.process
 def test_a_foreign_cube_is_refused_and_nothing_of_it_is_lost(tmp_path):
     other = toy_units(SNAPSHOT, learners=("NMC",), seed=8)
     cube = cube_path(tmp_path, "toy")
@@ -426,6 +439,7 @@ def test_a_foreign_cube_is_refused_and_nothing_of_it_is_lost(tmp_path):
     assert pack(tmp_path, SNAPSHOT, other, R).complete
 
 
+@pytest.mark.process
 def test_damage_of_partial_units_costs_what_was_there(root, tmp_path):
     bigger = [*UNITS, *toy_units(SNAPSHOT, learners=("QDC",))[1:]]
     journal = Journal(root)
@@ -469,6 +483,7 @@ def test_what_was_believed_is_looked_at_again_when_it_changes(root):
     assert believed(root, "toy") is None
 
 
+@pytest.mark.process
 def test_a_read_only_database_can_be_verified(root):
     for path in (root, *root.rglob("*")):
         os.chmod(path, 0o555 if path.is_dir() else 0o444)

@@ -168,6 +168,7 @@ def test_another_machine_need_not_have_the_same_bits(database, monkeypatch):
     assert not replay(database, 61, "LDC", "random", "fixed", 40, 1).expects_same_bits
 
 
+@pytest.mark.process
 def test_a_single_cube_file_is_enough_for_a_bundled_dataset(database, tmp_path):
     (tmp_path / "61.nc").write_bytes((database / "cubes" / "61.nc").read_bytes())
     cell = replay(tmp_path / "61.nc", 61, "NMC", "random", "fixed", 10, 0)

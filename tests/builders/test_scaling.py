@@ -78,6 +78,7 @@ def test_numbers_too_far_apart_are_refused_by_the_name_of_the_dataset(scaling):
         rescaled(X, np.arange(3), scaling, "far")
 
 
+@pytest.mark.process
 def test_each_scaling_has_a_cube_of_its_own(built):
     names = {path.name for path in (built / "cubes").glob("*.nc")}
     assert names == {"61.nc", "61-standard.nc", "61-minmax.nc"}
@@ -92,6 +93,7 @@ def test_each_scaling_has_a_cube_of_its_own(built):
     assert not list((built / "snapshots").glob("61-*"))  # made in memory, never a dataset
 
 
+@pytest.mark.process
 def test_curves_of_scalings_are_paired(built):
     with lcdb.open(built) as db:
         for name in ("n_test", "n_classes_train"):
@@ -105,6 +107,7 @@ def test_curves_of_scalings_are_paired(built):
         assert plain.scaling == "none" and other.scaling == "standard"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("scaling", ["none", *SCALERS])
 @pytest.mark.parametrize("split", ["fixed", "varying"])
 def test_a_cell_is_what_scikit_learn_makes_of_the_scaled_rows(built, scaling, split):
@@ -124,6 +127,7 @@ def test_a_cell_is_what_scikit_learn_makes_of_the_scaled_rows(built, scaling, sp
             assert abs(float(curve.sel(n=n, repetition=r)) * len(test) - right) <= 1
 
 
+@pytest.mark.process
 def test_cubes_are_asked_for_by_name_and_scaling(built):
     with lcdb.open(built) as db:
         assert db.resolve("iris") == 61 and db.resolve("iris", "standard") == "61-standard"
@@ -143,6 +147,7 @@ def test_cubes_are_asked_for_by_name_and_scaling(built):
         assert db.curve("iris", "NMC", scaling="standard", sampling="random").sizes["n"] == 105
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("learner, tuning", [("NNC", "tuned"), ("NMC", "default")])
 def test_scaled_cells_are_replayed_and_predicted_again(built, learner, tuning):
     labels = {"sampling": "random", "split": "varying", "tuning": tuning}
@@ -159,11 +164,13 @@ def test_scaled_cells_are_replayed_and_predicted_again(built, learner, tuning):
         np.testing.assert_array_equal(unscaled["drawn"], said["drawn"])
 
 
+@pytest.mark.process
 def test_verify_recomputes_scaled_cells(built, capsys):
     assert main(["verify", str(built), "--recompute", "6", "--quiet"]) == 0
     assert "6 of 6 recomputed cells are as stored" in capsys.readouterr().out
 
 
+@pytest.mark.process
 def test_commands_know_scalings(built, tmp_path, capsys):
     where = ["-n", "40", "--scaling", "minmax", "--sampling", "random"]
     assert main(["replay", str(built), "iris", "NMC", *where]) == 0
@@ -181,6 +188,8 @@ def test_commands_know_scalings(built, tmp_path, capsys):
     assert [line["label"] for line in estimate["learners"]] == ["draws", "NNC"]
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_a_cube_of_scaled_features_is_built_by_itself_and_in_pieces(tmp_path, built):
     lists = (f"{key} = {json.dumps(value)}" for key, value in PLAN.items())
     plan = tmp_path / "plan.toml"
@@ -214,6 +223,7 @@ def test_a_cube_of_scaled_features_is_built_by_itself_and_in_pieces(tmp_path, bu
         lcdb_builders.build(PLAN, root, tunings=["tune"])
 
 
+@pytest.mark.process
 def test_a_database_is_seen_under_one_scaling(built, capsys):
     with lcdb.open(built) as db:
         view = db.scaled("standard")
@@ -240,6 +250,7 @@ def test_a_database_is_seen_under_one_scaling(built, capsys):
     assert [one["scaling"] for one in told] == ["none", "minmax", "standard"]
 
 
+@pytest.mark.process
 def test_tables_figures_and_summaries_are_of_a_scaling(built, tmp_path, capsys):
     rates = {}
     for scaling in ("none", "standard"):
@@ -287,6 +298,7 @@ def test_ids_of_ones_own_do_not_end_in_a_scaling():
     assert load_plan({"datasets": [entry], "learners": ["LDC"]}).datasets[0].id == "wine_standard"
 
 
+@pytest.mark.process
 def test_a_database_of_version_1_is_read_and_goes_on_growing(tmp_path):
     root = shutil.copytree(VERSION_1, tmp_path / "db")
     with lcdb.open(root, check=True) as db:
@@ -309,6 +321,7 @@ def test_a_database_of_version_1_is_read_and_goes_on_growing(tmp_path):
         np.testing.assert_array_equal(db["61-standard"]["n_test"], db[61]["n_test"])
 
 
+@pytest.mark.process
 def test_figures_and_reports_are_of_the_scaling_that_is_asked_for(built, tmp_path, capsys):
     import matplotlib
 
@@ -332,6 +345,8 @@ def test_figures_and_reports_are_of_the_scaling_that_is_asked_for(built, tmp_pat
         assert capsys.readouterr().out.strip() == str(tmp_path / name)
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_what_is_published_and_pulled_has_every_scaling(built, tmp_path):
     root = shutil.copytree(built, tmp_path / "db")
     out = tmp_path / "published"

@@ -84,6 +84,9 @@ def test_limits_come_from_the_environment(monkeypatch):
             limits()
 
 
+@pytest.mark.full
+@pytest.mark.server
+@pytest.mark.process
 def test_a_packed_answer_of_a_server_is_not_unpacked_beyond_the_limit(monkeypatch):
     bomb = gzip.compress(bytes(100_000_000))
     served = Served(9999, "wine", ARFF.encode(), "b")

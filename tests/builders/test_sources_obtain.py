@@ -69,8 +69,8 @@ def files_below(folder: Path) -> list[str]:
 
 
 class TestBundled:
-    def test_iris_equals_openml_s(self, data_folder):
-        X, y, classes = oracle.read(copies(data_folder, 61)[0].arff.decode(), "class")
+    def test_iris_equals_openml_s(self):
+        X, y, classes = oracle.read(copies(61)[0].arff.decode(), "class")
         iris = bundled("61")
         np.testing.assert_array_equal(iris.X, X)
         np.testing.assert_array_equal(iris.y, y)
@@ -81,8 +81,9 @@ class TestBundled:
         np.testing.assert_array_equal(iris.y, other.target)
         assert np.flatnonzero((other.data != iris.X).any(axis=1)).tolist() == [34, 37]
 
-    def test_balance_scale_equals_openml_s(self, data_folder):
-        text = copies(data_folder, 11)[0].arff.decode().replace("\r\n", "\n")
+    @pytest.mark.data
+    def test_balance_scale_equals_openml_s(self):
+        text = copies(11)[0].arff.decode().replace("\r\n", "\n")
         X, y, classes = oracle.read(text, "class")
         scale = bundled("11")
         np.testing.assert_array_equal(scale.X, X)
@@ -128,12 +129,14 @@ class TestCatalog:
         printed = {e.id: e.printed_rows for e in sources.expected().values() if e.printed_rows}
         assert printed == {"11": 628, "1063": 523}
 
-    def test_printed_rows_are_lines_behind_data(self, data_folder):
+    @pytest.mark.data
+    def test_printed_rows_are_lines_behind_data(self):
         """What the paper printed: data lines with the comment and blank lines among them."""
-        for served in copies(data_folder, 11, 1063):
+        for served in copies(11, 1063):
             lines = served.arff.decode().replace("\r\n", "\n").split("@data\n")[1].splitlines()
             assert len(lines) == sources.find(served.id).printed_rows
 
+    @pytest.mark.data
     def test_kinds_of_features(self, data_folder):
         for id in (11, 23, 37, 53, 61, 1063, 46597):
             entry = sources.find(id)
@@ -150,6 +153,7 @@ class TestCatalog:
             with pytest.raises(LabelError, match=f"expected an OpenML id.*{hint}"):
                 sources.find(wrong)
 
+    @pytest.mark.process
     def test_it_needs_neither_openml_nor_pandas(self):
         script = """
             import sys
@@ -163,6 +167,8 @@ class TestCatalog:
 
 
 class TestOrder:
+    @pytest.mark.server
+    @pytest.mark.process
     def test_openml_fills_cache_and_database_and_is_asked_once(
         self, tmp_path, cache, openml, server
     ):
@@ -220,11 +226,16 @@ class TestOrder:
             sources.obtain(37, tmp_path / "db", offline=True)
         assert not (tmp_path / "db").exists()
 
+    @pytest.mark.full
+    @pytest.mark.process
     def test_a_failed_fetch_writes_nothing(self, tmp_path, cache):
         with pytest.raises(FetchError, match="no connection"):
             sources.obtain(37, tmp_path / "db", openml=NOBODY)
         assert files_below(tmp_path) == []
 
+    @pytest.mark.full
+    @pytest.mark.server
+    @pytest.mark.process
     def test_a_cache_that_cannot_be_written_is_done_without(self, tmp_path, openml, caplog):
         (tmp_path / "file").write_text("")
         found = sources.obtain(
@@ -234,6 +245,9 @@ class TestOrder:
         assert "dataset 9999 is not kept in the cache" in caplog.text
         assert files_below(tmp_path / "db") == ["snapshots/9999.json", "snapshots/9999.npz"]
 
+    @pytest.mark.full
+    @pytest.mark.server
+    @pytest.mark.process
     def test_fetch_asks_openml_for_what_is_not_at_hand(self, cache, wine, openml, server):
         assert sources.fetch(61, openml=openml).origin["source"] == "bundled"
         store.save(wine, cache / "snapshots")
@@ -245,6 +259,8 @@ class TestOrder:
 
 
 class TestDamage:
+    @pytest.mark.server
+    @pytest.mark.process
     @pytest.mark.parametrize("suffix", [".npz", ".json"])
     def test_a_damaged_file_of_the_cache_is_fetched_again(
         self, cache, wine, openml, suffix, caplog
@@ -282,6 +298,9 @@ class TestDamage:
 
 
 class TestTogether:
+    @pytest.mark.full
+    @pytest.mark.server
+    @pytest.mark.process
     def test_processes_that_want_the_same_dataset_ask_once(self, tmp_path, server):
         script = f"""
             import sys
@@ -304,6 +323,9 @@ class TestTogether:
             store.verify(tmp_path / name / "snapshots", "9999")
             assert files_below(tmp_path / name) == ["snapshots/9999.json", "snapshots/9999.npz"]
 
+    @pytest.mark.full
+    @pytest.mark.server
+    @pytest.mark.process
     def test_two_downloads_at_once_do_not_harm_each_other(self, tmp_path, server):
         """Without a lock, as on a file system that has none."""
         script = f"""

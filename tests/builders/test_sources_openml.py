@@ -17,7 +17,7 @@ from lcdb_builders.sources.bundled import bundled
 
 from lcdb.errors import DatasetError, FetchError
 from tests.oracles import arff as oracle
-from tests.support.counts import counts
+from tests.support.counts import first
 from tests.support.openml_server import Fault, Handler, OpenMLServer, Served, copies
 
 ROWS = "".join(
@@ -34,9 +34,13 @@ def impatient(server: OpenMLServer, **settings: float) -> OpenML:
     return OpenML(server.api, **{"timeout": 5.0, "retries": 1, **settings})
 
 
-@pytest.mark.parametrize("id", (61, 11, 23, 37, 53, 1063)[: counts(2, 6)])
-def test_the_ten_arrive_as_they_are(data_folder, id):
-    (served,) = copies(data_folder, id)
+@pytest.mark.server
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "id", [61, *(pytest.param(id, marks=pytest.mark.data) for id in (11, 23, 37, 53, 1063))]
+)
+def test_the_ten_arrive_as_they_are(id):
+    (served,) = copies(id)
     with OpenMLServer([served]) as server:
         snapshot = impatient(server).fetch(str(id))
     X, y, classes = oracle.read(served.arff.decode().replace("\r\n", "\n"), served.target)
@@ -54,13 +58,21 @@ def test_the_ten_arrive_as_they_are(data_folder, id):
     assert server.log == [f"/api/v1/xml/data/{id}", f"/data/v1/download/{id}/{served.name}.arff"]
 
 
-def test_it_is_what_the_client_itself_would_return(data_folder, tmp_path):
+def without_booleans() -> Served:
+    """A dataset whose categories the client leaves as texts."""
+    return replace(WINE, arff=WINE.arff.replace(b"{TRUE,FALSE}", b"{dry,TRUE,FALSE}"))
+
+
+@pytest.mark.server
+@pytest.mark.process
+@pytest.mark.parametrize("id", [9999, pytest.param(23, marks=pytest.mark.data)])
+def test_it_is_what_the_client_itself_would_return(id, tmp_path):
     """Against `get_data()` of the client, where its codes are those of the header."""
-    (served,) = copies(data_folder, 23)
+    served = without_booleans() if id == 9999 else copies(id)[0]
     script = """
         import json, sys, openml
         openml.config.server = sys.argv[1]
-        data = openml.datasets.get_dataset(23, download_data=True)
+        data = openml.datasets.get_dataset(int(sys.argv[2]), download_data=True)
         X, y, nominal, names = data.get_data(target=data.default_target_attribute)
         for name, is_nominal in zip(names, nominal):
             if is_nominal:
@@ -69,9 +81,9 @@ def test_it_is_what_the_client_itself_would_return(data_folder, tmp_path):
     """
     with OpenMLServer([served]) as server:
         settings = impatient(server)
-        snapshot = settings.fetch("23")
+        snapshot = settings.fetch(str(id))
         output = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script), server.api],
+            [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script), server.api, str(id)],
             env=settings._environment(tmp_path),
             capture_output=True,
             check=True,
@@ -82,6 +94,8 @@ def test_it_is_what_the_client_itself_would_return(data_folder, tmp_path):
     assert list(snapshot.feature_names) == names
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_an_unlisted_dataset_with_booleans():
     with OpenMLServer([WINE]) as server:
         wine = impatient(server).fetch("9999")
@@ -93,6 +107,9 @@ def test_an_unlisted_dataset_with_booleans():
     assert "equals_known_copy" not in wine.origin
 
 
+@pytest.mark.full
+@pytest.mark.server
+@pytest.mark.process
 def test_the_surroundings_neither_help_nor_hinder(tmp_path, monkeypatch):
     """The child writes nothing but its own folder, and asks loopback servers without a proxy."""
     home = tmp_path / "home"
@@ -203,7 +220,9 @@ def assert_one_line_with_advice(error: Exception, id: str) -> None:
     assert f"'lcdb fetch {id} --from FILE'" in text
 
 
-@pytest.mark.parametrize("name", list(FAULTS)[: counts(9, len(FAULTS))])
+@pytest.mark.server
+@pytest.mark.process
+@pytest.mark.parametrize("name", first(FAULTS, 3))
 def test_faults_end_in_one_clear_line(name):
     fault, message = FAULTS[name]
     with (
@@ -214,6 +233,8 @@ def test_faults_end_in_one_clear_line(name):
     assert_one_line_with_advice(caught.value, "9999")
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_a_server_that_drips_is_left_after_the_deadline():
     with (
         OpenMLServer([WINE], [on_arff(drip)]) as server,
@@ -223,6 +244,8 @@ def test_a_server_that_drips_is_left_after_the_deadline():
     assert_one_line_with_advice(caught.value, "9999")
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_nobody_listens():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
@@ -232,6 +255,9 @@ def test_nobody_listens():
     assert_one_line_with_advice(caught.value, "9999")
 
 
+@pytest.mark.full
+@pytest.mark.server
+@pytest.mark.process
 def test_an_unknown_id():
     with (
         OpenMLServer([WINE]) as server,
@@ -241,6 +267,9 @@ def test_an_unknown_id():
     assert_one_line_with_advice(caught.value, "7")
 
 
+@pytest.mark.full
+@pytest.mark.server
+@pytest.mark.process
 def test_a_broken_connection_is_tried_again():
     state = {"left": 1}
 
@@ -276,7 +305,9 @@ CONTENTS = {
 }
 
 
-@pytest.mark.parametrize("name", CONTENTS)
+@pytest.mark.server
+@pytest.mark.process
+@pytest.mark.parametrize("name", first(CONTENTS, 2))
 def test_contents_that_cannot_be_used(name):
     served, kind, message = CONTENTS[name]
     with OpenMLServer([served]) as server, pytest.raises(kind, match=message) as caught:
@@ -292,6 +323,9 @@ def answer(tmp_path_factory):
         return impatient(server)._ask("9999", folder)
 
 
+@pytest.mark.full
+@pytest.mark.server
+@pytest.mark.process
 def test_answers_that_cannot_be_verified(answer):
     assert openml_client._verified("9999", answer) == WINE.arff
     for change, message in (
@@ -303,6 +337,8 @@ def test_answers_that_cannot_be_verified(answer):
             openml_client._verified("9999", {**answer, **change})
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_columns_that_openml_says_to_leave_out(answer):
     for change in (
         {"row_id": "width", "ignore": '"colour",none such'},
@@ -314,6 +350,8 @@ def test_columns_that_openml_says_to_leave_out(answer):
         assert part.X[:3, 0].tolist() == [1, 0, 0]
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_answers_that_cannot_be_converted(answer):
     assert openml_client._snapshot("9999", answer, WINE.arff, None).rows == 12
     for change, arff, message in (
@@ -327,8 +365,10 @@ def test_answers_that_cannot_be_converted(answer):
             openml_client._snapshot("9999", {**answer, **change}, arff, None)
 
 
-def test_one_changed_value_of_a_known_dataset_is_refused(data_folder):
-    (served,) = copies(data_folder, 61)
+@pytest.mark.server
+@pytest.mark.process
+def test_one_changed_value_of_a_known_dataset_is_refused():
+    (served,) = copies(61)
     changed = replace(served, arff=served.arff.replace(b"5.1,3.5,1.4,0.2", b"5.1,3.5,1.4,0.3", 1))
     with (
         OpenMLServer([changed]) as server,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -18,8 +20,9 @@ from lcdb.errors import DatasetError
 from tests.oracles import arff as oracle
 from tests.support.counts import counts
 from tests.support.frames import Frame, as_arff, as_csv, as_parquet, frames, quoted, written
+from tests.support.openml_server import copies
+from tests.support.snapshots import data_folder
 
-TARGETS = {11: "class", 23: "Contraceptive_method_used", 37: "class", 53: "class", 61: "class"}
 many = settings(derandomize=True, deadline=None, max_examples=counts(40, 1000))
 
 
@@ -47,23 +50,31 @@ def assert_cells(table: Table, frame: Frame, *, declared: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("id", "target"), [*TARGETS.items(), (1063, "problems")], ids=lambda value: str(value)
+    "id", [61, *(pytest.param(id, marks=pytest.mark.data) for id in (11, 23, 37, 53, 1063))]
 )
-def test_openml_files_read_as_liac_arff_reads_them(data_folder, id, target):
-    (path,) = (data_folder / "openml").glob(f"{id}-*.arff")
-    text = path.read_bytes().decode()
+def test_openml_files_read_as_liac_arff_reads_them(id):
+    (served,) = copies(id)
+    text, target = served.arff.decode(), served.target
     X, y, classes = oracle.read(text.replace("\r\n", "\n"), target)
-    snapshot = to_snapshot(read_arff(text), id=str(id), name=path.stem, target=target)
+    snapshot = to_snapshot(read_arff(text), id=str(id), name=served.name, target=target)
     np.testing.assert_array_equal(snapshot.X, X)
     np.testing.assert_array_equal(snapshot.y, y)
     assert list(snapshot.class_names) == classes
 
 
-def test_obesity_csv_reads_as_pandas_reads_it(data_folder):
-    path = data_folder / "openml" / "46597-obesity.csv"
-    frame = pd.read_csv(path)
+SEXES, SHAPES = ("female", "male"), ("thin", "normal", "stout")
+MADE_CSV = "age,sex,height,NObeyesdad\n" + "".join(
+    f"{20 + i % 7},{SEXES[i % 2]},{1.5 + i / 100},{SHAPES[i % 3]}\n" for i in range(40)
+)
+
+
+@pytest.mark.parametrize("file", [None, pytest.param("46597-obesity", marks=pytest.mark.data)])
+def test_a_csv_file_reads_as_pandas_reads_it(file):
+    text = MADE_CSV
+    if file:
+        text = (data_folder() / "openml" / f"{file}.csv").read_bytes().decode()
+    frame = pd.read_csv(io.StringIO(text))
     target = frame.pop("NObeyesdad")
-    text = path.read_bytes().decode()
     snapshot = to_snapshot(read_delimited(text), id="x", name="x", target="NObeyesdad")
     codes, classes = pd.factorize(target)
     np.testing.assert_array_equal(snapshot.y, codes)
@@ -74,7 +85,8 @@ def test_obesity_csv_reads_as_pandas_reads_it(data_folder):
         wanted = column.to_numpy(float) if numeric else pd.factorize(column)[0]
         np.testing.assert_array_equal(snapshot.X[:, position], wanted)
         assert (name in snapshot.origin["categories"]) == (not numeric)
-    assert sum(map(len, snapshot.origin["categories"].values())) == 2 * 5 + 4 + 4 + 5
+    expected = 2 * 5 + 4 + 4 + 5 if file else 2
+    assert sum(map(len, snapshot.origin["categories"].values())) == expected
 
 
 @many

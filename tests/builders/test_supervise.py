@@ -14,7 +14,9 @@ from lcdb_builders.domain.unit import DRAWS, Block
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.processes import child_environment
-from lcdb_builders.run.supervise import Child
+from lcdb_builders.run import pool as pool_module
+from lcdb_builders.run.pool import LocalPool
+from lcdb_builders.run.supervise import Child, Outcome
 from lcdb_builders.run.tasks import block_to_json
 from lcdb_builders.storage.blocks import Blocks
 
@@ -60,6 +62,7 @@ def run(child, root, block, splits=("fixed",), timeout=None, allow_import=True):
     return child.run("compute", arguments, timeout)
 
 
+@pytest.mark.process
 def test_a_block_is_published(child, root):
     block = block_of(root, "LDC")
     outcome = run(child, root, block)
@@ -73,6 +76,7 @@ def test_a_block_is_published(child, root):
         assert scores[name].tobytes() == values.tobytes()
 
 
+@pytest.mark.process
 def test_fixed_and_pool_come_from_one_task(child, root):
     block = block_of(root, "LDC", splits=("fixed", "pool"))
     outcome = run(child, root, block, ("fixed", "pool"))
@@ -104,6 +108,7 @@ def test_an_exception_fails_the_block_and_not_the_child(child, root):
     assert child.run("ready", {}).result == pid
 
 
+@pytest.mark.process
 def test_a_task_that_holds_the_gil_is_timed_out(child, root):
     pid = child.run("ready", {}).result
     outcome = run(child, root, block_of(root, "Hangs"), timeout=1.5)
@@ -115,6 +120,7 @@ def test_a_task_that_holds_the_gil_is_timed_out(child, root):
     assert child.run("ready", {}).status == "complete"
 
 
+@pytest.mark.process
 def test_a_death_is_tried_again(child, root, tmp_path):
     block = block_of(root, "Dies", once=str(tmp_path / "died"))
     outcome = run(child, root, block)
@@ -122,12 +128,15 @@ def test_a_death_is_tried_again(child, root, tmp_path):
     assert outcome.status == "complete"
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_deaths_without_end_fail_the_block(child, root):
     outcome = run(child, root, block_of(root, "Dies"))
     assert outcome.status == "failed"
     assert outcome.reason.startswith("its process died 3 times: it was killed by SIGKILL")
 
 
+@pytest.mark.process
 def test_what_an_estimator_prints_is_no_answer(child, root):
     assert run(child, root, block_of(root, "Chatters")).status == "complete"
 
@@ -143,6 +152,7 @@ def test_a_folder_that_is_not_shared_is_an_error_of_the_build(child, root, tmp_p
     assert "shared folder" in outcome.reason
 
 
+@pytest.mark.process
 def test_a_stopped_task_comes_back_at_once(root):
     with Child() as child:
         pid = child.run("ready", {}).result
@@ -162,7 +172,9 @@ def test_a_child_is_single_threaded_and_prints_nothing(child):
 OWNER = """
 import json, sys
 from lcdb_builders.processes import child_environment
-from lcdb_builders.run.supervise import Child
+from lcdb_builders.run import pool as pool_module
+from lcdb_builders.run.pool import LocalPool
+from lcdb_builders.run.supervise import Child, Outcome
 
 child = Child()
 print(child.run("ready", {}).result, flush=True)
@@ -170,6 +182,7 @@ child.run("compute", json.loads(sys.argv[1]))
 """
 
 
+@pytest.mark.process
 def test_a_child_dies_with_its_owner(root):
     """Also while it holds the GIL: nothing is left behind to compute for nobody."""
     block = block_to_json(block_of(root, "Hangs"))
@@ -185,3 +198,73 @@ def test_a_child_dies_with_its_owner(root):
     while psutil.pid_exists(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not psutil.pid_exists(pid)
+
+
+class Recorder:
+    """A child that does nothing, slowly: what the pool asks of it, in order."""
+
+    def __init__(self):
+        self.asked, self.go, self.stopped = [], threading.Event(), threading.Event()
+
+    def run(self, task, arguments, timeout):
+        self.asked.append(task)
+        self.go.wait(60)
+        if arguments.get("fails"):
+            raise OSError("no process can be started")
+        return Outcome("stopped" if self.stopped.is_set() else "complete", result=timeout)
+
+    def stop(self):
+        self.stopped.set()
+        self.go.set()
+
+    def close(self):
+        self.asked.append("close")
+
+
+@pytest.fixture
+def recorder(monkeypatch):
+    one = Recorder()
+    monkeypatch.setattr(pool_module, "Child", lambda: one)
+    return one
+
+
+def test_a_pool_does_tasks_in_order_and_what_is_first_before_others(recorder):
+    with LocalPool(1) as pool:
+        futures = [pool.submit("begin", {})]
+        while not recorder.asked:
+            time.sleep(0.001)
+        futures += [pool.submit("compute", {}, 7.0), pool.submit("time", {})]
+        futures += [pool.submit("compile", {}, first=True)]
+        recorder.go.set()
+        assert [pool.outcome(future).status for future in futures] == ["complete"] * 4
+        assert pool.outcome(futures[1]).result == 7.0
+    # What compiles takes memory that it does not give back: its process is ended.
+    assert recorder.asked == ["begin", "compile", "close", "compute", "time", "close"]
+
+
+def test_a_pool_that_is_halted_does_nothing_more(recorder):
+    with LocalPool(1) as pool:
+        running, waiting = pool.submit("compute", {}), pool.submit("pack", {})
+        while not recorder.asked:
+            time.sleep(0.001)
+        pool.halt([running, waiting])
+        assert pool.outcome(running).status == "stopped"
+        assert waiting.cancelled()
+    assert recorder.asked == ["compute", "close"]
+
+
+def test_a_pool_reports_a_child_that_cannot_be_started(recorder):
+    recorder.go.set()
+    with LocalPool(1) as pool, pytest.raises(OSError, match="no process can be started"):
+        pool.outcome(pool.submit("compute", {"fails": True}))
+
+
+@pytest.mark.process
+def test_a_pool_computes_in_as_many_processes_as_it_has_threads():
+    with LocalPool(2) as pool:
+        assert (pool.threads(), pool.place) == (2, "2 workers on this machine")
+        futures = [pool.submit("ready", {}) for _ in range(4)]
+        assert [pool.outcome(future).status for future in futures] == ["complete"] * 4
+        children = [child._process.pid for child in pool._children]
+    assert len(set(children)) == 2
+    assert not any(psutil.pid_exists(pid) for pid in children)

@@ -23,7 +23,7 @@ from lcdb.schema import LEARNERS, SAMPLINGS
 from tests.oracles import exact_metrics, linear, metrics
 from tests.oracles import gaussian as oracle
 from tests.support.counts import FULL, counts
-from tests.support.snapshots import REAL, real
+from tests.support.snapshots import COPIES, SHIPPED, real
 from tests.support.tied import KINDS, tied, unit_of
 from tests.support.tuned import compare_tuned
 
@@ -108,13 +108,14 @@ def test_a_cell_of_tied_rows_is_the_same_alone_and_in_the_reference(name, tuning
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("tuning", ["default", "tuned"])
-def test_a_cell_of_real_rows_is_the_same_alone_and_in_the_reference(name, tuning, data_folder):
+@pytest.mark.parametrize("ids", [SHIPPED, pytest.param(tuple(COPIES), marks=pytest.mark.data)])
+def test_a_cell_of_real_rows_is_the_same_alone_and_in_the_reference(name, tuning, ids):
     """Of the 522 rows of kc2 369 are distinct; features of balance-scale have five values each."""
-    places = places_of(REAL, name, tuning)[: None if FULL else 1]
+    places = places_of(ids, name, tuning)[: None if FULL else 1]
     sizes = (10, 25, 60) if tuning == "tuned" else (2, 9, 40, 90)
     sizes = sizes if FULL else sizes[:1]
     for id, sampling, split in places:
-        snapshot, repetitions = real(id, data_folder), counts(1, 4)
+        snapshot, repetitions = real(id), counts(1, 4)
         assert recompute(name, snapshot, sampling, split, tuning, sizes, repetitions) > 0
 
 

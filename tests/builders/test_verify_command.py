@@ -75,6 +75,7 @@ def test_how_far_it_is_goes_elsewhere_than_what_was_found(database, capsys):
     assert capsys.readouterr() == (told.out, "")
 
 
+@pytest.mark.process
 def test_damage_is_told_by_file_and_unit(copy, capsys):
     cube = copy / "cubes" / "toy.nc"
     data = bytearray(cube.read_bytes())
@@ -118,6 +119,7 @@ def test_a_damaged_index_is_told_and_written_anew(copy, name, how, capsys):
     assert main(["verify", str(copy)]) == 0
 
 
+@pytest.mark.slow
 def test_every_bit_of_an_index_counts(copy):
     for path in indexes(copy):
         data = path.read_bytes()
@@ -129,6 +131,7 @@ def test_every_bit_of_an_index_counts(copy):
                     read_index(path)
 
 
+@pytest.mark.process
 def test_the_index_of_a_summary_is_made_again_by_hand(tmp_path, capsys):
     root = tmp_path / "small"
     options = ["--dataset", "61", "--sizes", "log:3"]
@@ -205,6 +208,7 @@ def test_recomputed_cells_are_held_against_what_is_stored(tmp_path, capsys):
         assert ("WRONG real/NMC/random/fixed/default" in told) == (change > 0)
 
 
+@pytest.mark.process
 def test_recomputed_trials_are_held_against_what_is_stored(tmp_path, capsys, monkeypatch):
     """Of an experiment: right as it is, wrong once trials are others, unchecked on other CPUs."""
     root = str(tmp_path)
@@ -239,12 +243,14 @@ def test_recomputed_trials_are_held_against_what_is_stored(tmp_path, capsys, mon
         assert "UNCHECKED dse-kNN-moons-" in told and "3 could not be checked on both sides" in told
 
 
+@pytest.mark.process
 def test_trials_that_ship_are_computed_again(capsys):
     assert main(["verify", "experiments", "--recompute", "4", "--seed", "3", "--quiet"]) == 0
     told = capsys.readouterr().out
     assert "4 of 4 recomputed cells are as stored" in told or "could not be checked" in told
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("release", [[], ["--release", "1.0"]])
 def test_summaries_are_read_too(tmp_path, capsys, release):
     """Against the digests of their release, or against the sums of their own chunks."""

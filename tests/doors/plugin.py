@@ -1,4 +1,8 @@
-"""When to record, and when to judge: once, where the whole suite has run."""
+"""Record doors with `--doors`, and judge them where the whole suite has run.
+
+Nothing is imported without that option: recording takes every module of both packages, and that
+takes seconds in each process.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors import functions, inventory, options, record
-
 START = Path(__file__).parent / "start"
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -20,6 +22,8 @@ class Doors:
     """One process's part: workers of pytest-xdist record, the process that started them judges."""
 
     def __init__(self, config: pytest.Config) -> None:
+        from tests.doors import options, record
+
         self.config = config
         self.judges = not hasattr(config, "workerinput")
         self.untried: list[str] = []
@@ -33,20 +37,22 @@ class Doors:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Have public functions tell, now that all of them are imported anyway."""
+        from tests.doors import functions
+
         if session.items:
             functions.tell_of_calls()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Keep what was tried; judge all of it where everything ran."""
+        from tests.doors import inventory, record
+
         record.write()
         if self.judges:
-            whole = self._is_whole(session) and exitstatus in (0, 1)
-            if whole or self.config.option.doors:
-                doors = [*inventory.function_doors(), *inventory.option_doors()]
-                tried = record.merged()
-                self.all, self.untried = len(doors), [d for d in doors if d not in tried]
-            if self.untried and whole:
+            doors = [*inventory.function_doors(), *inventory.option_doors()]
+            tried = record.merged()
+            self.all, self.untried = len(doors), [d for d in doors if d not in tried]
+            if self.untried and self._is_whole(session) and exitstatus in (0, 1):
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
             shutil.rmtree(os.environ[record.FOLDER], ignore_errors=True)
             for name, value in self.environment.items():
@@ -91,24 +97,27 @@ def _by_place(doors: list[str]) -> Iterator[str]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the list be asked for."""
+    """Let doors be recorded."""
     parser.addoption(
         "--doors",
         action="store_true",
-        help="list arguments and options that these tests do not try, though they are not all",
+        help="list arguments and options that these tests do not try; a whole run fails on them",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to record."""
+    """Begin to record, if that is asked for."""
+    if not config.option.doors:
+        return
     config.pluginmanager.register(Doors(config), "lcdb-doors")
     import lcdb.cli
+    from tests.doors import options
 
     main = lcdb.cli.main
 
-    def telling_main(arguments=None):
+    def recorded_main(arguments=None):
         code = main(arguments)
         options.ended(code)
         return code
 
-    lcdb.cli.main = telling_main
+    lcdb.cli.main = recorded_main

@@ -16,7 +16,7 @@ from lcdb_builders.storage.repair import verify
 
 from tests.support.chaos.death import DIED, changes, run_until
 from tests.support.chaos.memory import in_memory
-from tests.support.counts import counts
+from tests.support.counts import counts, first
 from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
 SNAPSHOT = toy_snapshot(rows=12)
@@ -119,7 +119,8 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.process
+@pytest.mark.parametrize("state", first(STATES, 1))
 def test_dying_while_packing_costs_nothing(tmp_path, state, undisturbed):
     ready, stride = STATES[state]
     start = tmp_path / "start"
@@ -141,6 +142,7 @@ def test_dying_while_packing_costs_nothing(tmp_path, state, undisturbed):
         shutil.rmtree(root)
 
 
+@pytest.mark.process
 def test_dying_while_publishing_leaves_a_whole_block_or_none(tmp_path, undisturbed):
     unit = UNITS[-1]
     block = Journal(tmp_path / "none").missing(unit, R, Lengths(8, 3))[0]
@@ -171,6 +173,7 @@ def test_dying_while_publishing_leaves_a_whole_block_or_none(tmp_path, undisturb
     assert published > 3
 
 
+@pytest.mark.process
 def test_dying_while_recording_a_failure(tmp_path, undisturbed):
     unit = UNITS[-1]
     block = Journal(tmp_path / "none").missing(unit, R, Lengths(8, 3))[0]

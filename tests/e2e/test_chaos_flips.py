@@ -26,6 +26,8 @@ from tests.support.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, comp
 from tests.support.counts import counts
 from tests.support.cubes import toy_scores
 
+pytestmark = pytest.mark.process
+
 PACKED = [unit for unit in UNITS if unit.learner != LEARNERS[-1]]
 CONTENTS = Contents.of(SNAPSHOT, PACKED, REPETITIONS)
 DAMAGES = counts(8, 200)

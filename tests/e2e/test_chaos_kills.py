@@ -19,6 +19,8 @@ from tests.support.chaos.kills import kill_and_restart
 from tests.support.chaos.toy import LEARNERS, REPETITIONS, SNAPSHOT, UNITS, build, compute, start
 from tests.support.counts import counts
 
+pytestmark = pytest.mark.process
+
 KILLS = counts(8, 200)
 KILLS_PER_BUILD = counts(4, 8)  # there are builds of both kinds
 

@@ -26,6 +26,8 @@ from tests.support.chaos.toy import LEARNERS, LENGTHS, REPETITIONS, SNAPSHOT, UN
 from tests.support.counts import counts
 from tests.support.cubes import block_scores
 
+pytestmark = pytest.mark.process
+
 KILLS, STOPS = counts(8, 1000), counts(4, 200)
 PER_DIRECTORY = 18
 #: By how many seconds the clock of all builders is ahead while one of them is stopped.

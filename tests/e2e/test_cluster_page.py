@@ -18,6 +18,8 @@ import pytest
 
 from tests.support.commands import PATIENCE, ROOT, finish, lcdb
 
+pytestmark = [pytest.mark.process, pytest.mark.server]
+
 PAGE = (ROOT / "docs" / "cluster.md").read_text()
 PLAN = """
 datasets = [61]
@@ -140,6 +142,7 @@ def _wait_for(paths):
     wait_until(lambda: all(path.exists() for path in paths), PATIENCE)
 
 
+@pytest.mark.full
 def test_slurm_workers(site, undisturbed):
     folder, environment = site
     text = block("`slurm.toml`", "toml", jobs="1", cores="2")
@@ -150,6 +153,7 @@ def test_slurm_workers(site, undisturbed):
     assert sha256(environment["DB"]) == undisturbed
 
 
+@pytest.mark.full
 def test_slurm_workers_of_a_script(site, monkeypatch):
     folder, environment = site
     monkeypatch.chdir(folder)

@@ -178,6 +178,9 @@ def test_a_directory_of_somebody_else(folder, tmp_path, capsys):
     assert (code, "is a file; expected a directory" in line) == (1, True), line
 
 
+@pytest.mark.full
+@pytest.mark.server
+@pytest.mark.process
 def test_a_database_of_a_newer_version(folder, tmp_path, capsys):
     root = tmp_path / "database"
     assert main(["build", str(folder / "good.toml"), "--out", str(root), "--quiet"]) == 0

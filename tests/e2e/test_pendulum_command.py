@@ -5,7 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 
+import pytest
+
 from tests.support.commands import all_gone, finish, kill, lcdb, start, wait_until
+
+pytestmark = [pytest.mark.full, pytest.mark.process]
 
 
 def arguments(root, workers, trials, *more):

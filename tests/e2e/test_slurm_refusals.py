@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 import subprocess
 import sys
@@ -10,6 +9,8 @@ import sys
 import pytest
 
 from tests.support.commands import environment
+
+pytestmark = pytest.mark.process
 
 PLAN = """
 datasets = [61]
@@ -41,7 +42,7 @@ def build(tmp_path):
         command = [sys.executable, "-m", "lcdb.cli", "build", tmp_path / "plan.toml"]
         return subprocess.run(
             [*command, "--out", tmp_path / "database", "--slurm", tmp_path / "slurm.toml"],
-            env={**environment(), "PATH": os.pathsep.join([str(folder), "/usr/bin", "/bin"])},
+            env={**environment(), "PATH": str(folder)},
             capture_output=True,
             text=True,
             timeout=300,

@@ -56,6 +56,7 @@ def indexers(draw):
     return found
 
 
+@pytest.mark.slow
 @given(index=indexers(), name=st.sampled_from(["accuracy", "n_test", "choice_auc", "digest"]))
 @settings(max_examples=counts(60, 1000), deadline=None)
 def test_any_index_gives_what_it_gives_in_memory(path, plain, index, name):

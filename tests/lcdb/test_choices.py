@@ -34,6 +34,7 @@ def chosen(cube):
     return analysis.chosen_values(cube, "LDC", "brier")
 
 
+@pytest.mark.process
 def test_values_are_those_of_the_grid(cube, chosen):
     rule = json.loads(str(cube.learner_params.sel(learner="LDC", tuning="tuned").values))
     rule = rule["tuning_rule"]
@@ -53,6 +54,7 @@ def test_values_are_those_of_the_grid(cube, chosen):
     np.testing.assert_array_equal(chosen["flag"], cube["choice_flag_brier"].sel(learner="LDC"))
 
 
+@pytest.mark.process
 def test_shares_count_repetitions(chosen):
     for ties in (True, False):
         shares = analysis.choice_shares(chosen, ties=ties)
@@ -73,6 +75,7 @@ def test_shares_count_repetitions(chosen):
     np.testing.assert_array_equal(empty, none)
 
 
+@pytest.mark.process
 def test_figure_draws_shares_and_medians(chosen):
     part = chosen.isel(sampling=0, split=0)
     ax = plot.choices(part)
@@ -88,6 +91,7 @@ def test_figure_draws_shares_and_medians(chosen):
     assert ax.get_ylabel() == chosen.attrs["parameter"]
 
 
+@pytest.mark.process
 def test_choices_survive_dask(db):
     lazy = db["iris"].chunk({"n": 7})
     eager = analysis.chosen_values(db["iris"].load(), "LDC")
@@ -96,6 +100,7 @@ def test_choices_survive_dask(db):
     np.testing.assert_array_equal(found["value"].values, eager["value"].values)
 
 
+@pytest.mark.process
 def test_what_is_not_there_is_named(db):
     with pytest.raises(LabelError, match="Did you mean 'LDC'"):
         analysis.chosen_values(db["iris"], "LCD")

@@ -13,6 +13,8 @@ import lcdb
 from lcdb.errors import DamagedError
 from tests.support.counts import counts
 
+pytestmark = pytest.mark.process
+
 # Reads everything there is to read. Runs by itself: what damaged bytes do to a process stays there.
 READ_EVERYTHING = """
 import json, sys, warnings

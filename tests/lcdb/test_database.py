@@ -41,6 +41,7 @@ def raw_labels(file: h5py.File) -> dict[str, list[str]]:
 # -- names -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_datasets_are_found_by_id_and_by_name(db):
     assert list(db) == [61, 1063, "mine"]
     assert len(db) == 3
@@ -52,6 +53,7 @@ def test_datasets_are_found_by_id_and_by_name(db):
     assert db.get(62) is None
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("ask", "told"),
     [
@@ -91,10 +93,12 @@ def test_a_wrong_name_is_answered_with_the_right_one(db, ask, told):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.process
 def test_what_is_no_name_is_not_in_it(db):
     assert ["iris"] not in db and {"iris"} not in db and 61.0 not in db
 
 
+@pytest.mark.process
 def test_names_are_completed(db):
     names = db._ipython_key_completions_()
     assert names == ["iris", "kc2", "my table", 61, 1063, "mine"]
@@ -108,6 +112,7 @@ def test_the_package_shows_what_is_for_users():
     assert all(getattr(lcdb, name) is not None for name in dir(lcdb))
 
 
+@pytest.mark.process
 def test_several_metrics_are_a_dataset(db):
     asked = {"learner": ["QDC", "LDC"], "split": "varying"}
     found = db.select([61], metric=["brier", "accuracy"], **asked)
@@ -118,6 +123,7 @@ def test_several_metrics_are_a_dataset(db):
     assert list(db.select("iris", metric=("auc",))[61].data_vars) == ["auc"]
 
 
+@pytest.mark.process
 def test_two_datasets_of_one_name_must_be_told_apart_by_id(copy):
     options = {"learners": ("LDC",)}
     write_plausible(copy / "cubes" / "5.nc", snapshot_of("5", "iris", 20), 2, **options)
@@ -130,6 +136,7 @@ def test_two_datasets_of_one_name_must_be_told_apart_by_id(copy):
 # -- values ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_curve_is_what_plain_h5py_reads(database_folder, db, metric):
     for key in db:
@@ -144,6 +151,7 @@ def test_every_curve_is_what_plain_h5py_reads(database_folder, db, metric):
                 assert {d: str(found[d].values) for d in UNIT_DIMS} == named
 
 
+@pytest.mark.process
 def test_a_curve_carries_its_units_and_its_place(db):
     curve = db.curve(61, "QDC", sampling="bootstrap", split="varying", metric="brier")
     assert curve.name == "brier"
@@ -158,6 +166,7 @@ def test_a_curve_carries_its_units_and_its_place(db):
     assert str(curve.dataset.values) == "61"
 
 
+@pytest.mark.process
 def test_a_tuned_curve_is_nan_below_ten_and_finite_from_there(db):
     curve = db.curve(61, "LDC", tuning="tuned")
     assert curve.sel(n=slice(1, 9)).isnull().all()
@@ -165,6 +174,7 @@ def test_a_tuned_curve_is_nan_below_ten_and_finite_from_there(db):
     assert db.curve(61, "LDC").notnull().all()
 
 
+@pytest.mark.process
 def test_nothing_is_read_before_it_is_used(db):
     curve = db.curve(61, "LDC")
     assert not curve.variable._in_memory
@@ -175,6 +185,7 @@ def test_nothing_is_read_before_it_is_used(db):
     assert not curve.variable._in_memory
 
 
+@pytest.mark.process
 def test_a_dataset_that_was_handed_out_may_be_changed(db):
     mine = db[61]
     mine["accuracy"] = mine["accuracy"] * 0
@@ -204,6 +215,7 @@ def choices(draw):
     return found
 
 
+@pytest.mark.process
 @given(where=choices(), metric=st.sampled_from(list(METRICS)))
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -228,6 +240,7 @@ def test_a_selection_is_plain_indexing(database_folder, db, where, metric):
         assert list(found[dim].values) == (where[dim] or LABELS[dim])
 
 
+@pytest.mark.process
 def test_datasets_that_lack_a_learner_are_left_out_unless_named(db):
     assert list(db.select(learner="QDC")) == [61, "mine"]
     assert list(db.select(learner="LDC")) == [61, 1063, "mine"]
@@ -237,6 +250,7 @@ def test_datasets_that_lack_a_learner_are_left_out_unless_named(db):
     assert list(db.select(["kc2", 61], learner="LDC")) == [1063, 61]
 
 
+@pytest.mark.process
 def test_arrays_of_different_length_stay_apart_until_asked(db):
     found = db.select(learner="LDC", sampling="additive", split="fixed", tuning="default")
     assert {key: array.sizes["n"] for key, array in found.items()} == {61: 42, 1063: 28, "mine": 35}
@@ -245,6 +259,7 @@ def test_arrays_of_different_length_stay_apart_until_asked(db):
     assert list(joined.dataset.values) == ["61", "1063", "mine"]
 
 
+@pytest.mark.process
 def test_a_tree_holds_every_cube(db):
     tree = db.to_datatree()
     assert list(tree.children) == ["61", "1063", "mine"]
@@ -255,6 +270,7 @@ def test_a_tree_holds_every_cube(db):
 # -- status ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("status", [s for s in STATUSES if s != "complete"])
 def test_a_curve_with_gaps_warns_and_one_without_values_raises(copy, status):
     path = copy / "cubes" / "61.nc"
@@ -276,6 +292,7 @@ def test_a_curve_with_gaps_warns_and_one_without_values_raises(copy, status):
         assert str(db.select(61, **UNIT)[61].status.values) == status
 
 
+@pytest.mark.process
 def test_the_reason_comes_from_the_manifest_if_there_is_one(copy):
     path = copy / "cubes" / "61.nc"
     set_status(path, "failed", **UNIT, empty=True)
@@ -302,6 +319,7 @@ def test_the_reason_comes_from_the_manifest_if_there_is_one(copy):
             db.curve(61, **UNIT)
 
 
+@pytest.mark.process
 def test_the_status_table_has_one_row_per_curve(copy):
     set_status(copy / "cubes" / "61.nc", "timed_out", **UNIT)
     with lcdb.open(copy) as db:

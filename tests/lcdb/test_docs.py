@@ -13,6 +13,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "querying.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.server
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("page", "least"),
     [("querying.md", 9), ("own_data.md", 5), ("comparing.md", 5), ("summaries.md", 2)],
@@ -41,6 +43,7 @@ def test_the_query_of_the_readme_runs(capsys, monkeypatch):
     assert list(low) == ["LREG", "RFOR"] and all(0.5 < value < 1 for value in low.values())
 
 
+@pytest.mark.slow
 def test_the_own_rows_of_the_readme_are_forecast(capsys, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
     *_, own = BLOCK.findall((PAGE.parents[1] / "README.md").read_text("utf-8"))

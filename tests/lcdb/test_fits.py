@@ -63,6 +63,7 @@ def curves(count, rng):
             yield few, rng.uniform(size=len(few))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_no_random_start_finds_a_better_optimum(name):
     chosen = model(name)

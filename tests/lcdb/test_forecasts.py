@@ -219,6 +219,8 @@ def test_mistakes_say_what_to_do(curve):
         forecast_benchmark({61: curve})
 
 
+@pytest.mark.full
+@pytest.mark.slow
 def test_intervals_hold_on_curves_like_those_that_calibrated_them():
     rng = np.random.default_rng(6)
     curves = {name: made(rng, count=20) for name in "abcd"}

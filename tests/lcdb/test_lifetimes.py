@@ -127,6 +127,7 @@ def folder(tmp_path_factory):
     return root
 
 
+@pytest.mark.process
 def test_a_summary_gives_the_tables_and_figures_of_the_cube(folder, tmp_path, capsys):
     small = tmp_path / "small"
     assert main(["summarize", str(folder), "--out", str(small), "--dataset", "pendulum"]) == 0
@@ -164,6 +165,7 @@ def test_a_summary_gives_the_tables_and_figures_of_the_cube(folder, tmp_path, ca
     np.testing.assert_allclose(levels, np.quantile(smooth, 0.25, axis=0), rtol=1e-6)
 
 
+@pytest.mark.process
 def test_a_summary_says_what_it_has_not(folder, tmp_path):
     with lcdb.open(folder) as db:
         (path,) = summarize(db, tmp_path / "small.nc", datasets=["pendulum"])

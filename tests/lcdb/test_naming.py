@@ -23,6 +23,7 @@ def refused(folder, *told):
         assert str(text) in str(caught.value)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["61 (copy).nc", "61.sync-conflict-20250101.nc", "9.nc", "a.nc"])
 def test_a_second_file_of_an_id_is_an_error_that_names_both(copy, name):
     cubes = copy / "cubes"
@@ -32,12 +33,14 @@ def test_a_second_file_of_an_id_is_an_error_that_names_both(copy, name):
     refused(copy, cubes / name, "whose cube is called 61.nc")
 
 
+@pytest.mark.process
 def test_one_file_that_is_opened_by_itself_may_have_any_name(copy):
     path = (copy / "cubes" / "61.nc").rename(copy / "renamed by a friend.nc")
     with lcdb.open(path) as db:
         assert list(db) == [61]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("id", ["٦١", "６１", "061", "61 "])
 def test_another_spelling_of_a_number_shadows_nothing(copy, id):
     cubes = copy / "cubes"
@@ -54,6 +57,7 @@ def test_another_spelling_of_a_number_shadows_nothing(copy, id):
         assert not id.isascii() or " " in id, error
 
 
+@pytest.mark.process
 def test_the_cube_of_a_scaling_has_it_in_its_name(copy):
     cubes = copy / "cubes"
     shutil.copy(cubes / "61.nc", cubes / "61-standard.nc")
@@ -67,6 +71,7 @@ def test_the_cube_of_a_scaling_has_it_in_its_name(copy):
         assert db.headers["61-standard"].scaling == "standard"
 
 
+@pytest.mark.process
 def test_a_second_file_of_an_experiment_is_refused(tmp_path):
     shutil.copytree(experiments().path, tmp_path / "db")
     cubes = tmp_path / "db" / "cubes"
@@ -74,6 +79,7 @@ def test_a_second_file_of_an_experiment_is_refused(tmp_path):
     refused(tmp_path / "db", "both hold dataset dse", cubes / "dse-old.nc")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("where", ["cubes/61.nc", "alone.nc", "manifest/61.json"])
 def test_a_pipe_is_refused_and_not_waited_for(copy, where):
     pipe = copy / where

@@ -5,6 +5,7 @@ from __future__ import annotations
 import nbformat
 import pytest
 
+from tests.support.counts import first
 from tests.support.notebook_runs import FOLDER, NOTEBOOKS, kernel, outputs, run
 
 
@@ -14,7 +15,8 @@ def manager():
         yield started
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.process
+@pytest.mark.parametrize("name", first(NOTEBOOKS, 2))
 def test_a_notebook_prints_what_it_says(name, manager):
     """If the code is right, `python -m tests.support.notebook_runs` renews the document."""
     stored = nbformat.read(FOLDER / name, as_version=4)

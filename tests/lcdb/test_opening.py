@@ -30,6 +30,7 @@ def contents(folder):
     return {p: (p.stat().st_mtime_ns, p.stat().st_size) for p in folder.rglob("*")}
 
 
+@pytest.mark.process
 def test_reading_writes_nothing_and_needs_no_lock(database_folder):
     before = contents(database_folder)
     path = database_folder / "cubes" / "61.nc"
@@ -41,6 +42,7 @@ def test_reading_writes_nothing_and_needs_no_lock(database_folder):
     assert contents(database_folder) == before
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("locking", [None, True, False, "best-effort"])
 def test_a_cube_can_be_opened_by_others_at_the_same_time(database_folder, locking):
     path = database_folder / "cubes" / "61.nc"
@@ -64,6 +66,7 @@ def test_a_closed_database_says_so_and_its_arrays_still_read(database_folder):
     np.testing.assert_array_equal(curve.values, expected)
 
 
+@pytest.mark.process
 def test_a_cube_that_grows_beside_a_reader_never_mixes_its_labels(copy):
     path, larger = copy / "cubes" / "61.nc", copy / "larger.nc"
     iris = snapshot_of("61", "iris", 60)
@@ -86,12 +89,14 @@ def test_a_cube_that_grows_beside_a_reader_never_mixes_its_labels(copy):
             lost.load()
 
 
+@pytest.mark.process
 def test_a_lazy_curve_can_be_sent_to_another_process(db):
     curve = db.curve(61, "LDC")
     again = pickle.loads(pickle.dumps(curve))
     xr.testing.assert_identical(again.load(), curve.load())
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("chunks", ["auto", True, {"learner": 2}, {"split": -1}])
 def test_chunks_give_dask_arrays_of_the_same_values(database_folder, db, chunks):
     with lcdb.open(database_folder, chunks=chunks) as lazy:
@@ -138,6 +143,7 @@ def refused(path, error, told):
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.process
 def test_foreign_folders_and_files_are_refused(tmp_path):
     refused(tmp_path / "nothing", NotFoundError, "does not exist")
     refused(tmp_path, NotFoundError, "it has no folder 'cubes'")
@@ -153,12 +159,14 @@ def test_foreign_folders_and_files_are_refused(tmp_path):
     refused(tmp_path, NotFoundError, "holds no curve cube")
 
 
+@pytest.mark.process
 def test_a_foreign_file_among_cubes_is_named(copy):
     xr.Dataset({"a": ("x", [1.0])}).to_netcdf(copy / "cubes" / "other.nc")
     with pytest.raises(SchemaError, match=r"other\.nc is not a curve cube"):
         lcdb.open(copy)
 
 
+@pytest.mark.process
 def test_other_cubes_and_files_in_the_making_are_passed_over(copy):
     other = xr.Dataset({"a": ("x", [1.0])}, attrs={"cube_kind": "dse"})
     other.to_netcdf(copy / "cubes" / "dse.nc")
@@ -176,6 +184,7 @@ def test_other_cubes_and_files_in_the_making_are_passed_over(copy):
     refused(copy / "cubes" / "gas.nc", SchemaError, "cube_kind is 'gas', expected 'curves'")
 
 
+@pytest.mark.process
 def test_a_cube_of_a_newer_version_is_refused(copy):
     with h5py.File(copy / "cubes" / "1063.nc", "r+") as file:
         file.attrs["format_version"] = np.int64(3)
@@ -186,6 +195,7 @@ def test_a_cube_of_a_newer_version_is_refused(copy):
 # -- looks -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_the_overview_names_every_dataset_and_counts_curves(db, copy):
     lines = repr(db).splitlines()
     assert "3 datasets" in lines[0]
@@ -197,6 +207,7 @@ def test_the_overview_names_every_dataset_and_counts_curves(db, copy):
         assert repr(other).splitlines()[2].split()[-2:] == ["23", "1"]
 
 
+@pytest.mark.process
 def test_html_is_escaped(copy):
     rename(copy / "cubes" / "61.nc", "<script>alert(1)</script>")
     with lcdb.open(copy) as db:
@@ -217,6 +228,7 @@ def command(capsys):
     return run
 
 
+@pytest.mark.process
 def test_info_prints_a_table_and_json(command, database_folder, db):
     code, out, err = command("info", database_folder)
     assert (code, err) == (0, "")
@@ -238,6 +250,7 @@ def test_info_of_something_else_is_one_line_and_an_exit_code(command, tmp_path):
     assert err == f"lcdb: {tmp_path} is not a database directory: it has no folder 'cubes'\n"
 
 
+@pytest.mark.process
 def test_the_class_takes_what_open_takes(database_folder, copy):
     with lcdb.Database(database_folder, chunks={"learner": 2}) as lazy:
         assert lazy[61]["auc"].chunksizes["learner"][0] == 2

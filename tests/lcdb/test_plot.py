@@ -246,6 +246,7 @@ def test_shares_are_means_over_curves_and_m_stands_for_itself(scores):
     assert line.get_ydata() == pytest.approx([expected])
 
 
+@pytest.mark.process
 def test_summaries_have_boxes_where_scores_have_bars(database_folder, tmp_path):
     """Each box is between two quantiles, and is said in the caption."""
     written = tmp_path / "s"
@@ -332,6 +333,7 @@ def folder(tmp_path_factory):
     return write_database(tmp_path_factory.mktemp("db"), 30, learners=learners)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", [name for name in plot.FIGURES if name != "aggregate"])
 def test_every_figure_of_the_paper_is_drawn_and_saved(folder, name, tmp_path, capsys):
     out = tmp_path / "figure.svg"
@@ -341,6 +343,7 @@ def test_every_figure_of_the_paper_is_drawn_and_saved(folder, name, tmp_path, ca
     assert out.stat().st_size > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["map", "views"])
 def test_maps_are_of_the_dataset_asked_for(folder, name, capsys, tmp_path):
     with lcdb.open(folder) as db:
@@ -354,6 +357,7 @@ def test_maps_are_of_the_dataset_asked_for(folder, name, capsys, tmp_path):
     assert "dataset '99' is not in" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_wrong_figures_and_files_are_answered(folder, tmp_path, capsys):
     assert main(["plot", str(folder), "--figure", "2z", "--dataset", "61"]) == 1
     assert "Known: 1a" in capsys.readouterr().err

@@ -154,6 +154,7 @@ def test_bands_end_where_scores_do(scores):
     assert "cut off" not in plot.quantile_curves(narrow).get_title(loc="left")
 
 
+@pytest.mark.process
 def test_a_summary_has_the_same_curves(database_folder, tmp_path):
     assert (
         main(["summarize", str(database_folder), "--out", str(tmp_path / "s"), "--sizes", "all"])
@@ -196,6 +197,7 @@ def test_ticks_of_log_axes_are_plain_numbers(low, high, named):
     assert ax.get_xscale() == ("log" if high > 10 * low else "linear")
 
 
+@pytest.mark.process
 def test_tuned_curves_are_drawn(db):
     ax = plot.draw(db, "means", dataset="61", tuning="tuned", learner="QDC")
     assert "additive · fixed · tuned" in ax.get_title(loc="left")

@@ -107,6 +107,8 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_mlcroissant_reads_it_without_a_warning(tutorial, database_folder, tmp_path):
     """In a process of its own: what it says at its start is to be seen, and its imports warn."""
     pytest.importorskip("mlcroissant")
@@ -132,6 +134,8 @@ def test_mlcroissant_reads_it_without_a_warning(tutorial, database_folder, tmp_p
     ]  # fmt: skip
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_every_digest_is_that_of_what_the_host_serves_and_the_readme_opens_it(copy, tmp_path):
     (copy / "cubes" / "61.nc.more.json").write_text("[]")
     index_database(copy)
@@ -161,6 +165,7 @@ def test_every_digest_is_that_of_what_the_host_serves_and_the_readme_opens_it(co
     ]
 
 
+@pytest.mark.process
 def test_addresses_are_quoted(copy, tmp_path):
     (copy / "cubes" / "é #%.json").write_text("[]")
     publish(copy, URL, tmp_path)
@@ -170,6 +175,7 @@ def test_addresses_are_quoted(copy, tmp_path):
     assert file["contentUrl"] == f"{URL}/cubes/%C3%A9%20%23%25.json"
 
 
+@pytest.mark.process
 def test_an_index_of_other_cubes_is_refused(copy, tmp_path, capsys):
     command = ["publish", str(copy), "--url", URL, "--out", str(tmp_path / "out")]
     assert main(command) == 0
@@ -196,6 +202,7 @@ def test_the_sums_are_of_all_files_laid_together(tutorial, tmp_path):
     assert told == {name: sha256(tmp_path / name) for name in told}
 
 
+@pytest.mark.process
 def test_only_what_is_published_is_listed(copy, tmp_path):
     for name in ("snapshots/61.npz", "blocks/a.json", "cubes/61.nc.damaged-1", "cubes/.61.nc"):
         (copy / name).parent.mkdir(exist_ok=True)
@@ -300,6 +307,7 @@ def test_the_citation_is_bibtex_with_names_and_year(tutorial, tmp_path):
     )
 
 
+@pytest.mark.process
 def test_a_database_without_manifests_is_dated_by_its_files(database_folder, tmp_path):
     made = publish(database_folder, URL, tmp_path)
     assert made.defaults["date"].endswith("(when the cubes' files were changed last)")
@@ -308,6 +316,7 @@ def test_a_database_without_manifests_is_dated_by_its_files(database_folder, tmp
     assert "my table (50 rows" in raw and "kc2 (OpenML 1063, 40 rows" in raw
 
 
+@pytest.mark.process
 def test_summaries_alone_are_published(tutorial, tmp_path):
     assert main(["summarize", str(tutorial), "--dataset", "iris", "--out", str(tmp_path)]) == 0
     made = publish(tmp_path, URL, tmp_path.parent / "published")
@@ -319,6 +328,7 @@ def test_summaries_alone_are_published(tutorial, tmp_path):
     assert row["datasets/name"] == "iris" and row["datasets/complete_curves"] == 24
 
 
+@pytest.mark.process
 def test_experiments_alone_are_published(tmp_path):
     with shipped.experiments() as db:
         made = publish(db.path, "s3://bucket/db", tmp_path)
@@ -345,6 +355,7 @@ def hostile_database(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.process
 def test_hostile_names_show_as_text(tmp_path):
     publish(hostile_database(tmp_path / "db"), URL, tmp_path / "out")
     visible = HOSTILE.replace("\x1b", r"\x1b").replace("\n", r"\n").replace("\ufdd0", r"\ufdd0")
@@ -446,6 +457,7 @@ def test_what_is_not_there(tutorial, tmp_path):
         publish(tmp_path / "nothing", URL, tmp_path / "out")
 
 
+@pytest.mark.process
 def test_where_nothing_can_be_written(tutorial, copy, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="could not be written"):
@@ -458,6 +470,7 @@ def test_where_nothing_can_be_written(tutorial, copy, tmp_path):
         publish(copy, URL, tmp_path / "out")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("version", "expected"), [("1.0", "1.0.0"), ("2.1.3", "2.1.3"), ("spring", "1.0.0")]
 )

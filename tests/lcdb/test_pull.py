@@ -11,6 +11,8 @@ from tests.support.hosts import answer, serving
 from tests.support.pulls import database, files, host  # noqa: F401
 from tests.support.remote_database import SHIPPED
 
+pytestmark = pytest.mark.server
+
 
 @pytest.fixture(autouse=True)
 def pieces(monkeypatch):
@@ -94,6 +96,7 @@ def test_nothing_is_written_over(host, tmp_path, capsys, name, told):
     assert cube.read_bytes() == b"mine"
 
 
+@pytest.mark.process
 def test_a_manifest_of_another_cube_stays_where_it_is(host, database, tmp_path, capsys):
     other = (database / "manifest" / "11.json").read_bytes()
     answers = {"/manifest/61.json": (200, other), "/manifest/11.json": (404, b""),

@@ -22,6 +22,8 @@ from tests.support.counts import counts
 from tests.support.hosts import answer, serving
 from tests.support.pulls import database, files, host  # noqa: F401
 
+pytestmark = pytest.mark.server
+
 
 def pull(host, copy, *learners, datasets=("61",)):
     options = [word for name in learners for word in ("--learner", name)]
@@ -204,6 +206,7 @@ def test_a_piece_that_was_damaged_is_read_again(host, database, tmp_path):
     check(copy, database, ["QDC"])
 
 
+@pytest.mark.process
 def test_a_killed_copy_leaves_nothing_that_is_read(host, database, tmp_path):
     """Before and after changes to the file system, those of publishing above all."""
     start = tmp_path / "start"

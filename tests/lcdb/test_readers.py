@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from lcdb.schema import ATTRIBUTES, METRICS, UNIT_DIMS
+from tests.support.counts import first
 
 START = """
 import hashlib, json, sys
@@ -80,7 +81,8 @@ metrics = {n: [digest(file[n][index]), file[n].long_name] for n in names}
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.process
+@pytest.mark.parametrize("reader", first(READERS, 3))
 def test_other_programs_read_labels_attributes_and_values(reader, database_folder, db):
     path = database_folder / "cubes" / "1063.nc"
     where = {"learner": "MLP", "sampling": "bootstrap", "split": "varying", "tuning": "tuned"}

@@ -20,6 +20,7 @@ from tests.support.remote_database import make_database
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
+@pytest.mark.server
 def test_every_variable_is_that_of_the_cube(tmp_path, capsys):
     pytest.importorskip("kerchunk", reason="in the extra dev")
     root = make_database(tmp_path / "db")

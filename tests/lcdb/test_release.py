@@ -30,6 +30,7 @@ def small(tmp_path_factory):
     return folder
 
 
+@pytest.mark.process
 def test_a_release_has_a_version_and_the_digests_of_its_files(small, capsys):
     release = read_release(small)
     assert release.version == "1.2" and set(release.files) == {"11.nc", "61.nc"}
@@ -62,6 +63,7 @@ def test_a_damaged_release_is_told(tmp_path):
         read_release(tmp_path)
 
 
+@pytest.mark.process
 def test_a_shipped_summary_is_opened_by_name(small, tmp_path, monkeypatch, capsys):
     data = tmp_path / "data"
     data.mkdir()
@@ -80,6 +82,7 @@ def test_a_shipped_summary_is_opened_by_name(small, tmp_path, monkeypatch, capsy
     assert "table_A8,61,samples,150,150" in capsys.readouterr().out
 
 
+@pytest.mark.process
 def test_what_is_there_at_every_n_has_a_name(capsys):
     assert main(["info", "turan2026"]) == 0
     assert "The plan turan2026 of lcdb, version" in capsys.readouterr().out
@@ -110,6 +113,7 @@ def test_sizes_of_tuned_curves_are_kept_first(count):
     assert set(kept) <= set(sizes) and (np.diff(kept) > 0).all()
 
 
+@pytest.mark.process
 def test_a_summary_of_few_digits_has_the_tables_of_the_whole(tmp_path):
     tutorial = Path(shipped.__file__).parents[1] / "data" / "tutorial"
     paths = {}
@@ -163,6 +167,7 @@ def test_help_names_the_databases_that_ship(command, capsys):
     assert set(names) == opened
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("figure", ["1a", "3b", "ranks"])
 def test_figures_of_cells_are_drawn_from_summaries(figure, tmp_path):
     """A summary of all sizes and its cube: lines through the same points."""

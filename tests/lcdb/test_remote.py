@@ -79,6 +79,8 @@ def test_the_command_writes_what_is_there_already_and_says_where(database, capsy
     assert {path: path.read_bytes() for path in database.rglob("*.json")} == before
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_one_file_has_an_index_of_its_own(tmp_path, capsys):
     shutil.copyfile(SHIPPED / "tutorial" / "cubes" / "61.nc", tmp_path / "61.nc")
     assert main(["index", str(tmp_path / "61.nc")]) == 0
@@ -89,6 +91,7 @@ def test_one_file_has_an_index_of_its_own(tmp_path, capsys):
         assert [path for path, _ in served.requests[:1]] == ["/61.nc.index.json"]
 
 
+@pytest.mark.process
 def test_a_damaged_cube_gets_no_index(tmp_path, database):
     root = tmp_path / "db"
     shutil.copytree(database, root)
@@ -115,6 +118,7 @@ def same(one, other) -> bool:
     return equal and a.dtype == b.dtype and str(keep) == str(kept)
 
 
+@pytest.mark.server
 def test_every_value_is_that_of_the_folder(host, database):
     with lcdb.open(host.url) as remote, lcdb.open(database) as local:
         assert list(remote) == list(local)
@@ -127,6 +131,7 @@ def test_every_value_is_that_of_the_folder(host, database):
         assert remote.status().equals(local.status())
 
 
+@pytest.mark.server
 def test_it_looks_like_the_folder(host, database, capsys):
     with lcdb.open(host.url) as remote, lcdb.open(database) as local:
         assert repr(remote) == repr(local).replace(str(database), host.url)
@@ -145,6 +150,7 @@ def test_it_looks_like_the_folder(host, database, capsys):
         remote.curve(*CURVE)
 
 
+@pytest.mark.server
 def test_any_index_takes_what_it_takes_of_the_folder(host, database):
     draw = np.random.default_rng(1)
     with lcdb.open(host.url) as remote, lcdb.open(database) as local:
@@ -164,6 +170,7 @@ def test_any_index_takes_what_it_takes_of_the_folder(host, database):
             assert got.identical(expected), where
 
 
+@pytest.mark.server
 def test_dask_arrays_and_copies_in_other_processes(host, database):
     with lcdb.open(host.url, chunks="auto") as remote, lcdb.open(database) as local:
         array = remote.curve(*CURVE)
@@ -174,6 +181,8 @@ def test_dask_arrays_and_copies_in_other_processes(host, database):
         assert copied.identical(remote["iris"])
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_summaries_are_opened_where_there_is_no_cube(tmp_path, database):
     root = tmp_path / "db"
     shutil.copytree(database, root)
@@ -199,6 +208,7 @@ def test_summaries_are_opened_where_there_is_no_cube(tmp_path, database):
 # -- few requests ----------------------------------------------------------------------------------
 
 
+@pytest.mark.server
 def test_requests_are_few_and_bring_what_is_asked_for(host):
     db = lcdb.open(host.url)
     repr(db)
@@ -230,6 +240,7 @@ def test_requests_are_few_and_bring_what_is_asked_for(host):
     assert host.requests == []  # cached
 
 
+@pytest.mark.server
 def test_ten_cubes_are_opened_by_one_small_request(tmp_path, database):
     root = tmp_path / "db"
     (root / "cubes").mkdir(parents=True)
@@ -248,6 +259,7 @@ def test_ten_cubes_are_opened_by_one_small_request(tmp_path, database):
         assert len(served.requests) <= 2 and served.bytes <= 300_000
 
 
+@pytest.mark.server
 def test_what_was_read_is_kept_in_a_folder(host, tmp_path):
     cache = tmp_path / "cache"
     with lcdb.open(host.url, cache=cache) as db:
@@ -268,6 +280,7 @@ def test_what_was_read_is_kept_in_a_folder(host, tmp_path):
         lcdb.open(host.url, cache=blocked)
 
 
+@pytest.mark.server
 def test_the_class_takes_what_the_function_takes(host, tmp_path):
     options = {"headers": {"X-Asked-By": "a test"}}
     with lcdb.Database(host.url, cache=tmp_path, storage_options=options) as db:
@@ -279,6 +292,7 @@ def test_the_class_takes_what_the_function_takes(host, tmp_path):
 # -- commands --------------------------------------------------------------------------------------
 
 
+@pytest.mark.server
 def test_commands_take_a_url(host, database, capsys, tmp_path):
     for command in (["info"], ["info", "--json"], ["tables", "--table", "counts"]):
         told = []
@@ -365,6 +379,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_of_a_host_is_one_error(host, fault):
     does, error, told = FAULTS[fault]
@@ -379,6 +394,7 @@ def test_each_fault_of_a_host_is_one_error(host, fault):
         assert curve.load().shape == (105, 200)  # nothing wrong was kept
 
 
+@pytest.mark.server
 def test_what_passes_is_tried_again(host):
     fails = iter([429, 503, None] * 3)
 
@@ -392,6 +408,7 @@ def test_what_passes_is_tried_again(host):
     assert len(host.requests) == 9
 
 
+@pytest.mark.server
 def test_redirects_are_followed_without_what_only_the_first_host_may_know(host, database):
     with serving(database) as other:
         host.fault = lambda h, path, data, span: answer(h, 307, Location=other.url + path)
@@ -402,6 +419,7 @@ def test_redirects_are_followed_without_what_only_the_first_host_may_know(host, 
         assert other.headers and not any("Authorization" in h for h in other.headers)
 
 
+@pytest.mark.server
 def test_an_index_may_be_compressed_on_the_way(host):
     host.fault = lambda h, path, data, span: (
         span is None and answer(h, 200, gzip.compress(data), Content_Encoding="gzip")
@@ -431,6 +449,7 @@ INDEXES = {
 }  # fmt: skip
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("kind", INDEXES)
 def test_an_index_that_is_not_ours_is_one_error(host, kind):
     change, error, told = INDEXES[kind]
@@ -444,6 +463,7 @@ def test_an_index_that_is_not_ours_is_one_error(host, kind):
         lcdb.open(host.url)
 
 
+@pytest.mark.server
 def test_a_cube_of_a_newer_format_is_told(host):
     def fault(h, path, data, span):
         record = json.loads(data)
@@ -455,6 +475,7 @@ def test_a_cube_of_a_newer_format_is_told(host):
         lcdb.open(host.url)
 
 
+@pytest.mark.server
 def test_a_cube_that_was_replaced_meanwhile_is_told(tmp_path, database, monkeypatch):
     monkeypatch.setattr("lcdb.remote.transport.DEFAULT", QUICK)
     root = tmp_path / "db"
@@ -479,6 +500,7 @@ def test_a_cube_that_was_replaced_meanwhile_is_told(tmp_path, database, monkeypa
             late_index.curve(*CURVE)
 
 
+@pytest.mark.server
 def test_options_of_urls_and_of_paths(host, database):
     with pytest.raises(errors.ArgumentError, match="cache is for a URL"):
         lcdb.open(database, cache="somewhere")
@@ -517,6 +539,7 @@ def corrupted(data: bytes, draw: np.random.Generator) -> bytes:
     return bytes(changed)
 
 
+@pytest.mark.server
 def test_no_corruption_is_silent(host, database):
     """Of index and body: an error of ours, or the very numbers that were written."""
     draw = np.random.default_rng(14)
@@ -551,6 +574,7 @@ def test_no_corruption_is_silent(host, database):
     assert told["error"] > told["right"]
 
 
+@pytest.mark.server
 def test_chunks_say_what_is_wrong_when_they_cannot_be_decoded(host):
     """Without checksums, as `check=False` reads: what cannot be decoded is told all the same."""
 

@@ -83,6 +83,8 @@ def bucket(database):
         process.stderr.close()
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_a_bucket_is_the_same_as_a_folder(bucket, database):
     url = "s3://curves/some/db"
     with lcdb.open(url, storage_options=bucket) as remote, lcdb.open(database) as local:
@@ -93,6 +95,8 @@ def test_a_bucket_is_the_same_as_a_folder(bucket, database):
         assert remote.curve("iris", "QDC", metric="auc").identical(expected)
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_ranges_are_asked_for_and_not_the_whole(bucket, monkeypatch):
     s3fs = pytest.importorskip("s3fs")
     asked = []
@@ -111,12 +115,16 @@ def test_ranges_are_asked_for_and_not_the_whole(bucket, monkeypatch):
     assert asked[-1][1] < 10_000
 
 
+@pytest.mark.server
+@pytest.mark.process
 @pytest.mark.parametrize("wrong", [{"secret": "wrong"}, {"key": "nobody"}])
 def test_who_may_not_read_is_told(bucket, wrong):
     with pytest.raises(errors.ReadError, match="it wants credentials; see storage_options"):
         lcdb.open("s3://curves/some/db", storage_options={**bucket, **wrong})
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_a_bucket_without_an_index_is_told(bucket):
     with pytest.raises(errors.LCDBError, match="does not exist"):
         lcdb.open("s3://curves/nothing", storage_options=bucket)
@@ -146,6 +154,7 @@ def test_other_file_systems(database, tmp_path):
         lcdb.open("nonsense://a/b")
 
 
+@pytest.mark.slow
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(errors.MissingExtraError, match=r"lcdb-plusplus\[remote\]"):

@@ -61,6 +61,9 @@ def blocks(page, kind, name=None):
     return [block for part in parts for block in part.blocks if isinstance(block, kind)]
 
 
+@pytest.mark.server
+@pytest.mark.process
+@pytest.mark.slow
 def test_a_report_has_its_sections(page):
     assert [part.title for part in page.sections] == NAMES
     assert page.title == "Learning curves of balance-scale and iris: accuracy"
@@ -70,6 +73,8 @@ def test_a_report_has_its_sections(page):
 # -- what it says ----------------------------------------------------------------------------------
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_the_best_learner_is_the_one_that_plain_tests_name(page, curves):
     (table,) = blocks(page, Table, "Which learner is best")
     cells = [(key, int(row[1].replace(",", ""))) for row in table.rows
@@ -96,6 +101,8 @@ def test_the_best_learner_is_the_one_that_plain_tests_name(page, curves):
     )
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_numbers_in_sentences_are_those_of_the_tables(page, curves):
     (text,) = (block.text for block in blocks(page, Text, "The shape of the curves"))
     shapes = lcdb.analysis.shape(curves)
@@ -115,6 +122,8 @@ def test_numbers_in_sentences_are_those_of_the_tables(page, curves):
         assert float(means.sel(learner=row[2])) > float(means.sel(learner=row[1]))
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_rates_of_rejection_are_those_of_scipy(page, curves):
     rejected = [
         scipy_stats.shapiro(cell).pvalue < 0.05
@@ -131,6 +140,8 @@ def test_rates_of_rejection_are_those_of_scipy(page, curves):
         == pytest.approx(100 * np.mean(rejected))  # fmt: skip
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_winners_on_bad_days(page, curves):
     (table,) = blocks(page, Table, "Good on average, or good on bad days?")
     iris = curves[61]
@@ -144,6 +155,9 @@ def test_winners_on_bad_days(page, curves):
 # -- the calls that it prints ----------------------------------------------------------------------
 
 
+@pytest.mark.server
+@pytest.mark.process
+@pytest.mark.slow
 def test_every_call_runs_and_makes_the_figure(page, tutorial):
     namespace = {"db": tutorial}
     (code,) = blocks(page, Code)
@@ -158,6 +172,7 @@ def test_every_call_runs_and_makes_the_figure(page, tutorial):
             assert again == figure.svg, figure.call
 
 
+@pytest.mark.process
 def test_the_code_opens_the_database(tmp_path):
     write_plausible(tmp_path / "cubes.nc", snapshot_of("61", "iris", 40), 12)
     with lcdb.open(tmp_path / "cubes.nc") as db:
@@ -209,6 +224,8 @@ def read(html):
     return reader
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_the_page_is_one_file(page):
     reader = read(page.to_html())
     assert len(reader.ids) == len(set(reader.ids)) > 100
@@ -218,6 +235,7 @@ def test_the_page_is_one_file(page):
     assert reader.tags.count("svg") == 7 and reader.tags.count("table") == len(blocks(page, Table))
 
 
+@pytest.mark.process
 def test_names_of_strangers_stay_text(tmp_path):
     name = "<script>alert('x')</script>|`a`$x$\x1b[31m"
     (tmp_path / "cubes").mkdir()
@@ -236,6 +254,8 @@ def test_names_of_strangers_stay_text(tmp_path):
         assert "<script>" not in figure.svg
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_markdown_has_its_figures_beside_it(page, tmp_path):
     assert page.save(tmp_path / "two words.md") == tmp_path / "two words.md"
     text = (tmp_path / "two words.md").read_text("utf-8")
@@ -260,6 +280,8 @@ def summaries(tmp_path_factory):
     return folder
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_summaries_say_what_they_can(page, summaries, tutorial):
     with lcdb.open(summaries) as db:
         brief = lcdb.report(db)
@@ -344,6 +366,7 @@ def test_experiments_have_no_curves_to_report():
 # -- the command -----------------------------------------------------------------------------------
 
 
+@pytest.mark.server
 def test_the_command_writes_a_page_from_a_folder_and_from_a_url(tmp_path, capsys):
     database = make_database(tmp_path / "db")
     options = ["--dataset", "iris", "--metric", "cross_entropy", "--sampling", "random", "--split",

@@ -43,6 +43,7 @@ def test_a_cube_as_it_was_written_keeps_the_contract(path, engine):
         schema.validate(opened)
 
 
+@pytest.mark.process
 def test_a_cube_through_lcdb_or_in_memory_keeps_it_too(db, cube):
     for key in db:
         schema.validate(db[key])

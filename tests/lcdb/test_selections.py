@@ -219,6 +219,7 @@ def test_fits_of_several_datasets(several):
 # -- choices ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_choices_of_several_cubes(db):
     cubes = {key: db[key] for key in (61, "mine")}
     chosen = analysis.chosen_values(cubes, "LDC", metric="brier")

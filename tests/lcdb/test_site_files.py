@@ -71,6 +71,7 @@ def test_tables_hold_what_was_put_in():
 # -- what a folder holds ---------------------------------------------------------------------------
 
 
+@pytest.mark.server
 def test_numbers_of_a_folder_are_those_of_the_database(site):
     (iris,) = (one for one in described(site)["datasets"] if one["name"] == "iris")
     rng = np.random.default_rng(2)
@@ -102,6 +103,8 @@ def test_numbers_of_a_folder_are_those_of_the_database(site):
                 assert np.allclose(pairs[column][:, n], wanted, rtol=1e-12, atol=1e-15), column
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_a_folder_is_a_database_at_its_address(site):
     with lcdb.open(site) as copy, lcdb.tutorial() as db:
         assert list(copy) == list(db)
@@ -112,6 +115,7 @@ def test_a_folder_is_a_database_at_its_address(site):
     assert described(site)["opens"] == "."
 
 
+@pytest.mark.server
 def test_code_and_first_data_are_small(site):
     code = sum(len(gzip.compress(data)) for data in page_files().values())
     assert code < 60_000
@@ -161,6 +165,7 @@ def test_cubes_may_be_elsewhere(tmp_path):
     assert not (tmp_path / "site" / "cubes").exists()
 
 
+@pytest.mark.process
 def test_a_summary_is_shown_as_well(tmp_path):
     (tmp_path / "full" / "cubes").mkdir(parents=True)
     path = tmp_path / "full" / "cubes" / "61.nc"
@@ -201,6 +206,7 @@ def test_a_link_that_the_disk_refuses_is_a_copy(tmp_path, monkeypatch):
 # -- what is refused -------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_what_cannot_be_written_is_told(tmp_path):
     with pytest.raises(ArgumentError, match="is inside"):
         list(write_site(TUTORIAL, TUTORIAL / "site"))
@@ -232,6 +238,8 @@ def test_the_command_writes_a_site(tmp_path, capsys):
     assert (target / "index.html").is_file()
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_explore_serves_until_it_is_stopped(site):
     with socket.socket() as some:
         some.bind(("127.0.0.1", 0))
@@ -252,6 +260,7 @@ def test_explore_serves_until_it_is_stopped(site):
     process.stdout.close()
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("database", [str(TUTORIAL), "tutorial"])
 def test_explore_opens_a_browser_unless_told_otherwise(database, monkeypatch, capsys):
     opened: list[str] = []
@@ -273,6 +282,7 @@ def interrupt(self: object, timeout: float | None = None) -> bool:
         return self._flag or self._cond.wait(timeout)
 
 
+@pytest.mark.process
 def test_the_index_beside_a_cube_is_taken_if_it_can_be_its_own(tmp_path):
     (tmp_path / "cubes").mkdir()
     for name in ("11.nc", "61.nc"):
@@ -296,6 +306,7 @@ def test_the_files_of_the_page_are_distributed():
         assert path.name in page_files()
 
 
+@pytest.mark.server
 def test_the_server_sends_ranges_and_serves_this_machine_alone():
     cube = IRIS.read_bytes()
     with exploring(TUTORIAL, sizes="10") as url:

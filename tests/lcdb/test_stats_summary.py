@@ -40,6 +40,7 @@ def vectors(number, largest=5000, seed=0):
             yield x * rng.choice([1.0, 1e-5, 1e100, 1e-12])
 
 
+@pytest.mark.slow
 def test_agreement_with_scipy():
     """W within 1e-12, its p within 1e-9, K² within 1e-10 relative, p of both parts 1e-9."""
     worst = dict.fromkeys(("w", "p", "k2", "skew", "kurt", "g1"), 0.0)
@@ -219,6 +220,8 @@ def test_quantiles_of_counts_are_those_that_are_asked_for():
     np.testing.assert_allclose(found, np.quantile(shares, quantiles, axis=1).T, rtol=1e-12)
 
 
+@pytest.mark.full
+@pytest.mark.process
 def test_compiled_anew_and_loaded_give_the_same_bits(tmp_path):
     """Sums in lanes that are compiled into their callers depend on what was compiled before."""
     code = (

@@ -44,11 +44,14 @@ def small(folder):
         yield db
 
 
+@pytest.mark.slow
+@pytest.mark.process
 @pytest.mark.parametrize("name", NAMES)
 def test_every_table_is_that_of_the_cubes_whatever_sizes_are_kept(name, shipped, small):
     assert repr(tables(small, [name])) == repr(tables(shipped, [name]))
 
 
+@pytest.mark.process
 def test_each_cell_by_scipy(shipped, small):
     summary = small["iris"]
     draw = np.random.default_rng(counts(3, 4))
@@ -83,6 +86,7 @@ def test_each_cell_by_scipy(shipped, small):
             np.testing.assert_allclose(cell["quantile"].values[named], exact[named], rtol=1e-7)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("metric", "seen"),
     [("accuracy", {"constant", "non_gaussian"}), ("brier", {"gaussian", "non_gaussian"})],
@@ -117,6 +121,7 @@ def test_paired_differences(metric, seen, shipped, small):
     assert seen <= kinds
 
 
+@pytest.mark.process
 def test_a_summary_keeps_the_contract_and_says_what_it_sums_up(shipped, small):
     summary = small["iris"]
     validate(summary)
@@ -141,6 +146,7 @@ def test_the_same_cube_gives_the_same_bytes(shipped, folder, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["one.nc"]
 
 
+@pytest.mark.process
 def test_plain_xarray_reads_it(folder, small):
     with xr.open_dataset(folder / "summaries" / "61.nc", engine="h5netcdf") as plain:
         xr.testing.assert_equal(plain.load(), small["iris"].load())
@@ -149,6 +155,7 @@ def test_plain_xarray_reads_it(folder, small):
 LABELS = {"sampling": "random", "split": "varying", "tuning": "default"}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("metric", ["accuracy", "brier"])
 def test_analyses_of_a_summary_are_those_of_the_scores(metric, shipped, small):
     summary = small["iris"].sel(**LABELS)
@@ -181,6 +188,7 @@ def test_analyses_of_a_summary_are_those_of_the_scores(metric, shipped, small):
         assert every.equals(alone)
 
 
+@pytest.mark.process
 def test_repetitions_from_a_summary_are_the_most_that_it_takes(shipped, small):
     """Of the largest spread that differences may have: the two standard deviations together."""
     options = {"power": 0.7, "alpha": 0.1, "confidence": 0.9}
@@ -210,6 +218,7 @@ def test_repetitions_from_a_summary_are_the_most_that_it_takes(shipped, small):
         assert cell[f"repetitions_{name}"] == np.ceil(needed)
 
 
+@pytest.mark.process
 def test_repetitions_of_two_parts_and_of_several_metrics(small):
     summary = small["iris"].sel(**LABELS).sel(n=20, method="nearest")
     every = analysis.repetitions_for({61: summary.rename(learner="method")}, dim="method")[61]
@@ -234,6 +243,7 @@ def test_repetitions_of_two_parts_and_of_several_metrics(small):
         analysis.repetitions_for(summary, power=80)
 
 
+@pytest.mark.process
 def test_what_a_summary_does_not_know(small):
     summary = small["iris"].sel(**LABELS, metric="auc")
     with pytest.raises(SummaryError, match=r"dominance takes .* of iris \(61\) .*full cube"):
@@ -244,6 +254,7 @@ def test_what_a_summary_does_not_know(small):
         analysis.rank_change(summary.isel(learner=0))
 
 
+@pytest.mark.process
 def test_what_takes_repetitions_names_the_cube(small):
     for ask in (lambda: small.curve("iris", "LDC"), lambda: small.select("iris")):
         with pytest.raises(SummaryError, match=r"iris \(61\) is here as a summary .*full cube"):
@@ -254,6 +265,7 @@ def test_what_takes_repetitions_names_the_cube(small):
         list(summarize(small, "nowhere"))
 
 
+@pytest.mark.process
 def test_a_directory_of_both(database_folder, tmp_path):
     """A summary stands for a cube that is not there, and not for one that is."""
     both = shutil.copytree(database_folder, tmp_path / "both")
@@ -272,6 +284,7 @@ def test_a_directory_of_both(database_folder, tmp_path):
         assert tables(db, ["1", "6", "7", "text"])
 
 
+@pytest.mark.process
 def test_the_command(shipped, tmp_path, capsys):
     source = str(shipped.path)
     arguments = ["--out", str(tmp_path), "--sizes", "log:2"]
@@ -287,6 +300,7 @@ def test_the_command(shipped, tmp_path, capsys):
     assert "there are 2 datasets" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_a_cube_is_not_overwritten_by_its_summary(database_folder, tmp_path):
     cube = shutil.copy(database_folder / "cubes" / "61.nc", tmp_path / "61.nc")
     with lcdb.open(cube) as db, pytest.raises(ArgumentError, match="the cube itself"):

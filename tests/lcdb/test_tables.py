@@ -61,6 +61,7 @@ def test_table_3_follows_from_the_printed_table_1(metric):
     assert np.mean(rest) == pytest.approx(printed["table_3"][metric]["imbalanced"], abs=0.0051)
 
 
+@pytest.mark.process
 def test_a_rate_is_the_mean_over_sizes_of_one_curve(db):
     frame = curve_frame(db)
     chosen = frame.query("dataset == '61' and learner == 'LDC' and metric == 'auc'")
@@ -73,6 +74,7 @@ def test_a_rate_is_the_mean_over_sizes_of_one_curve(db):
     assert row["cells"].item() == int(g.notnull().sum())
 
 
+@pytest.mark.process
 def test_of_a_plan_with_steps_each_size_stands_for_those_around_it(db):
     """Cells at every n say the same with weights and without; of fewer, ends count as they are."""
     frame = curve_frame(db)
@@ -102,6 +104,7 @@ def test_a_last_cell_that_alone_is_constant_says_nothing_of_the_sizes_before_it(
     assert at_every_n(g[2:], sizes[2:], constant[2:]) == 0
 
 
+@pytest.mark.process
 def test_tunings_and_samplings_are_compared_like_with_like(db):
     """Default curves of samplings that have no tuned ones do not stand beside tuned ones."""
     frame = curve_frame(db)
@@ -116,11 +119,13 @@ def test_tunings_and_samplings_are_compared_like_with_like(db):
     assert turan2026._like_with_like("tuning", "default", learner="LDC")(default).all()
 
 
+@pytest.mark.process
 def test_signs_of_differences_between_learners_are_not_told(db):
     for row in tables(db, ["6"])[0].rows:
         assert not {"skewness", "tail"} & row.beside.keys() and "mean |tail|" in row.beside
 
 
+@pytest.mark.process
 def test_groups_of_datasets_have_the_printed_mean_of_the_same_datasets(db):
     printed = published()["table_1"]["accuracy"]
     there = {str(header.id) for header in db.headers.values()}
@@ -131,6 +136,7 @@ def test_groups_of_datasets_have_the_printed_mean_of_the_same_datasets(db):
             assert row.beside[SAME_DATASETS] == pytest.approx(expected)
 
 
+@pytest.mark.process
 def test_shapes_are_of_the_curves_that_have_one(db):
     frame = curve_frame(db)
     for row in tables(db, ["B10"])[0].rows:
@@ -138,12 +144,14 @@ def test_shapes_are_of_the_curves_that_have_one(db):
         assert row.cells == frame.loc[frame["metric"] == row.metric, column].notna().sum()
 
 
+@pytest.mark.process
 def test_a_summary_without_a_column_leaves_it_empty(db):
     frame = curve_frame(db).drop(columns="every_rate")
     found = rate_row("61", "auc", [1.0, 2.0], frame[frame["dataset"] == "61"], {})
     assert found.beside["at every n"] is None and found.ours is not None
 
 
+@pytest.mark.process
 def test_what_stands_beside_a_rate_by_its_definition(db):
     """Effect sizes are medians over cells; a bootstrap with varying test sets is ragged."""
     labels = {"sampling": "bootstrap", "split": "varying", "tuning": "default"}
@@ -170,6 +178,7 @@ def test_what_stands_beside_a_rate_by_its_definition(db):
         assert row[name].item() == pytest.approx(value), name
 
 
+@pytest.mark.process
 def test_tuned_curves_start_at_ten(db):
     frame = curve_frame(db)
     tuned = frame.query("tuning == 'tuned' and dataset == '61' and metric == 'brier'")
@@ -177,6 +186,7 @@ def test_tuned_curves_start_at_ten(db):
     assert (tuned["missing"] == 0).all()
 
 
+@pytest.mark.process
 def test_tables_1_and_2_are_means_over_curves(db):
     frame = curve_frame(db)
     first, second = tables(db, ["1", "2"])
@@ -193,6 +203,7 @@ def test_tables_1_and_2_are_means_over_curves(db):
     assert row.ours == pytest.approx(by_learner)
 
 
+@pytest.mark.process
 def test_overall_figures_are_unweighted_over_curves(db):
     text = tables(db, ["text"])[0]
     frame = curve_frame(db)
@@ -200,6 +211,8 @@ def test_overall_figures_are_unweighted_over_curves(db):
     assert row.ours == pytest.approx(frame["dagostino"].mean())
 
 
+@pytest.mark.process
+@pytest.mark.slow
 def test_views_stand_beside_and_never_instead(db, folder, capsys):
     plain = tables(db, ["1"])[0]
     viewed = tables(db, ["1"], ["duplicate_seeds", "pool"])[0]
@@ -221,6 +234,7 @@ def test_views_stand_beside_and_never_instead(db, folder, capsys):
     assert "duplicate_seeds" not in line
 
 
+@pytest.mark.process
 def test_duplicate_seeds_re_index_repetitions(db):
     scores = db.curve(61, "LDC", metric="brier").load()
     again = duplicate_seeds(scores)
@@ -228,6 +242,7 @@ def test_duplicate_seeds_re_index_repetitions(db):
     assert set(again.values[5].tolist()) < set(scores.values[5].tolist())
 
 
+@pytest.mark.process
 def test_paired_rates_by_their_definition(db):
     table = tables(db, ["6"])[0]
     row = next(r for r in table.rows if (r.row, r.metric) == ("default, varying", "accuracy"))
@@ -252,6 +267,7 @@ def test_paired_rates_by_their_definition(db):
     assert every.cells > row.cells
 
 
+@pytest.mark.process
 def test_top_three_changes_by_their_definition(db):
     table = tables(db, ["7"])[0]
     row = next(r for r in table.rows if (r.row, r.metric) == ("mean vs median", "accuracy"))
@@ -259,6 +275,7 @@ def test_top_three_changes_by_their_definition(db):
     assert row.published == 0.42
 
 
+@pytest.mark.process
 def test_top_three_changes_of_four_learners(tmp_path):
     learners = ("NMC", "LDC", "QDC", "NNC", "DT")
     with lcdb.open(write_database(tmp_path, 60, learners=learners)) as db:
@@ -278,6 +295,7 @@ def test_top_three_changes_of_four_learners(tmp_path):
     assert {"normal", "normal on lattice", "mean over datasets"} <= set(row.beside)
 
 
+@pytest.mark.process
 def test_the_best_three_are_those_of_both_tunings_on_some_datasets_and_on_all(tmp_path):
     """Of kc2 (1063) the paper has no tuned curves: it is left out unless a row says all."""
     learners = ("NMC", "LDC", "QDC", "NNC", "DT")
@@ -305,6 +323,7 @@ def test_the_best_three_are_those_of_both_tunings_on_some_datasets_and_on_all(tm
         assert default.ours == found.shares["ordered"]
 
 
+@pytest.mark.process
 def test_missing_curves_count_four_metrics_each(db):
     table = tables(db, ["A9"])[0]
     expected = next(r for r in table.rows if r.row == "expected")
@@ -322,6 +341,8 @@ def test_curves_that_no_plan_asks_for_are_not_missing():
     assert [(row.row, row.ours) for row in table.rows[:2]] == [("expected", asked), ("missing", 0)]
 
 
+@pytest.mark.process
+@pytest.mark.slow
 def test_every_table_can_be_made_and_rendered(db, folder, capsys):
     found = tables(db)
     assert [table.name.removeprefix("table_") for table in found] == list(NAMES)
@@ -335,6 +356,7 @@ def test_every_table_can_be_made_and_rendered(db, folder, capsys):
         assert "61" in capsys.readouterr().out
 
 
+@pytest.mark.process
 def test_wrong_names_are_answered(db, folder, capsys):
     with pytest.raises(LabelError, match="there is no table"):
         tables(db, ["99"])
@@ -352,6 +374,7 @@ def rows_of(name, db):
     return table, {(row.row, row.metric): row for row in table.rows}
 
 
+@pytest.mark.process
 def test_losses_are_compared_with_their_own_sign(db):
     table, rows = rows_of("B10", db)
     printed = published()["table_B10"]
@@ -374,6 +397,7 @@ def test_an_experiment_misses_no_curves():
         assert "30 of 30 parts asked for are complete, the paper has 40" in repr(experiments)
 
 
+@pytest.mark.process
 def test_all_datasets_are_rows_of_their_own_where_there_are_others_than_the_papers(db, tmp_path):
     left_out = shutil.ignore_patterns(*(f"{id}*" for id in LEFT_OUT))
     shutil.copytree(db.path, tmp_path, ignore=left_out, dirs_exist_ok=True)
@@ -387,6 +411,7 @@ def test_all_datasets_are_rows_of_their_own_where_there_are_others_than_the_pape
                 assert (row.row, row.published) == (other.row, other.published)
 
 
+@pytest.mark.process
 def test_the_text_has_the_ranking_by_the_95_quantile(db):
     _, rows = rows_of("text", db)
     row = rows["q.95 vs mean, all datasets, default", "accuracy"]
@@ -401,6 +426,7 @@ def test_the_text_has_the_ranking_by_the_95_quantile(db):
     assert (row.ours, row.cells) == ((None, 0) if not cells else (100 * changed / cells, cells))
 
 
+@pytest.mark.process
 def test_tails_are_shown_whatever_their_sign(db):
     frame = curve_frame(db, lattice=False)
     row = frame.query("dataset == '61' and learner == 'LDC' and metric == 'accuracy'").iloc[0]
@@ -417,6 +443,7 @@ def test_tails_are_shown_whatever_their_sign(db):
     assert "mean \\|tail\\| | \\|tail\\| > 0.5 (%)" in header
 
 
+@pytest.mark.process
 def test_few_repetitions_are_said(db):
     told = {table.name: "rates of rejection grow" in table.note for table in tables(db)}
     assert told["table_1"] and told["table_6"] and told["text"]

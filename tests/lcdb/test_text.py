@@ -19,6 +19,7 @@ def named(request, copy):
     return copy, request.param
 
 
+@pytest.mark.process
 def test_info_shows_any_name_as_text(named, capsys):
     folder, name = named
     assert main(["info", str(folder)]) == 0
@@ -27,6 +28,7 @@ def test_info_shows_any_name_as_text(named, capsys):
     assert "\x1b" not in out and "\r" not in out and "\u202e" not in out
 
 
+@pytest.mark.process
 def test_a_database_looks_the_same_whatever_names_hold(named):
     folder, name = named
     with lcdb.open(folder) as db:
@@ -45,6 +47,7 @@ def test_errors_are_one_line_of_plain_signs(tmp_path, capsys):
     assert capsys.readouterr().err.rstrip("\n").isprintable()
 
 
+@pytest.mark.process
 def test_the_name_of_a_folder_is_no_markup(database_folder, tmp_path, capsys):
     link = tmp_path / "[bold]db["
     link.symlink_to(database_folder)

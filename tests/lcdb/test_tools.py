@@ -39,7 +39,7 @@ def test_a_builder_that_lacks_a_part_names_it(monkeypatch):
 
 def test_chunks_without_dask_name_the_extra(monkeypatch, database_folder):
     monkeypatch.setattr("lcdb.cubefile.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"needs dask.*\[build\]"):
+    with pytest.raises(MissingExtraError, match=r"needs dask.*pip install dask"):
         lcdb.open(database_folder, chunks="auto")
 
 

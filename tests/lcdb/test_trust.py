@@ -22,7 +22,7 @@ from lcdb.digests import unit_key
 from lcdb.errors import DamagedError, LCDBError, SchemaError
 from lcdb.manifest import believed
 from tests.support import damages
-from tests.support.counts import FULL, counts
+from tests.support.counts import FULL, counts, first
 from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
 SNAPSHOT = toy_snapshot(rows=60)
@@ -55,12 +55,13 @@ def cube(root: Path) -> Path:
 TOLD_BY_VALUES = {"exchange", "swap"}
 
 
-@pytest.mark.parametrize("kind", damages.KINDS)
+@pytest.mark.process
+@pytest.mark.parametrize("kind", first(damages.KINDS, 3))
 def test_no_damage_is_read_without_a_word(root, kind):
     ways = ["open", "check", "xarray"] if FULL else ["open", "check"]
     script = [sys.executable, "-P", damages.__file__, str(root), "toy", kind, "1"]
     run = subprocess.run(
-        [*script, str(counts(8, 300)), *ways], capture_output=True, text=True, check=False
+        [*script, str(counts(3, 300)), *ways], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr[-2000:]
     ends = json.loads(run.stdout)
@@ -70,7 +71,8 @@ def test_no_damage_is_read_without_a_word(root, kind):
     assert ends["check"].get("told", 0) >= ends["open"].get("told", 0)
 
 
-@pytest.mark.parametrize("kind", ["flip", "zero", "swap", "truncate"])
+@pytest.mark.process
+@pytest.mark.parametrize("kind", first(["flip", "zero", "swap", "truncate"], 1))
 def test_a_file_without_manifest_is_no_trap_either(root, kind):
     script = [sys.executable, "-P", damages.__file__, str(root), "toy", kind, "2"]
     run = subprocess.run(
@@ -86,6 +88,7 @@ def test_keys_of_units_are_those_of_the_builder():
         assert unit_key(describe(unit)) == unit.key
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("alone", [False, True])
 def test_checked_reading_gives_what_unchecked_gives(root, tmp_path, alone):
     path = shutil.copy(cube(root), tmp_path / "any name.nc") if alone else root
@@ -96,6 +99,7 @@ def test_checked_reading_gives_what_unchecked_gives(root, tmp_path, alone):
         assert one.identical(other)
 
 
+@pytest.mark.process
 def test_experiments_are_checked_as_well(tmp_path):
     shipped = lcdb.experiments if hasattr(lcdb, "experiments") else None
     from lcdb.shipped import experiments
@@ -146,6 +150,7 @@ def test_a_cube_of_another_length_is_told_on_opening(root):
         lcdb.open(root)
 
 
+@pytest.mark.process
 def test_a_lost_chunk_is_told_on_opening_a_file_without_manifest(root, tmp_path):
     alone = tmp_path / "alone.nc"
     with h5py.File(cube(root)) as source, h5py.File(alone, "w") as target:
@@ -187,6 +192,7 @@ def virtual(file, shape, values):
     return file.create_virtual_dataset("accuracy", layout, fillvalue=np.nan)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("make", "what"), [(external, "stored in the file"), (virtual, "virtual")])
 @pytest.mark.parametrize("check", [None, True, False])
 def test_values_from_elsewhere_are_refused(root, make, what, check):
@@ -196,6 +202,7 @@ def test_values_from_elsewhere_are_refused(root, make, what, check):
         lcdb.open(root, check=check)
 
 
+@pytest.mark.process
 def test_a_damaged_manifest_vouches_for_nothing(root):
     path = root / "manifest" / "toy.json"
     path.write_bytes(path.read_bytes().replace(b"40", b"41", 1))

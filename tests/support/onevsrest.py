@@ -11,27 +11,10 @@ from lcdb_builders.kernels.core.sets import draw
 from lcdb_builders.learners.batch import columns_of, task_of
 from lcdb_builders.reference.metrics import cell_scores
 from lcdb_builders.reference.onevsrest import log_sigmoid
-from lcdb_builders.sources.arff import read_arff
-from lcdb_builders.sources.catalog import expected
-from lcdb_builders.sources.convert import to_snapshot
 
 from tests.oracles.metrics import area_bounds
 
 SAMPLINGS = ("additive", "random", "bootstrap")
-FILES = {
-    "61": "61-iris.arff",
-    "11": "11-balance-scale.arff",
-    "53": "53-heart-statlog.arff",
-    "37": "37-diabetes.arff",
-    "23": "23-cmc.arff",
-    "1063": "1063-kc2.arff",
-}
-
-
-def dataset(folder, id):
-    table = read_arff((folder / "openml" / FILES[id]).read_text("latin-1"))
-    entry = expected()[id]
-    return to_snapshot(table, id=entry.id, name=entry.name, target=entry.target)
 
 
 def snapshot_of(X, y):

@@ -1,4 +1,4 @@
-"""Workers that several builds of a module share: starting some for each takes the longest."""
+"""A dask scheduler with one worker, both reached by certificates, as users start them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,28 @@ from typing import Any
 
 import dask
 import pytest
-from lcdb_builders.run.cluster import SETTINGS, Pool, local_pool
+from distributed import Client, Scheduler, Security, Worker
+from distributed.deploy.spec import SpecCluster
+from lcdb_builders.run.cluster import SETTINGS, DaskPool
 
 __all__ = ["pool", "shared", "written"]
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    """A scheduler with one worker."""
-    with dask.config.set(SETTINGS), local_pool(1) as opened:
-        yield opened
+def pool() -> Iterator[DaskPool]:
+    """A scheduler with one worker, in this process: its tasks go to a child."""
+    security = Security.temporary()
+    common = {"protocol": "tls://", "security": security, "host": "127.0.0.1", "dashboard": False}
+    scheduler = {"cls": Scheduler, "options": {**common, "port": 0, "dashboard_address": ":0"}}
+    worker = {"cls": Worker, "options": {**common, "nthreads": 1, "memory_limit": 0}}
+    with (
+        dask.config.set({**SETTINGS, "distributed.worker.http.routes": []}),
+        SpecCluster(
+            {0: worker}, scheduler=scheduler, security=security, silence_logs=False
+        ) as made,
+        Client(made, set_as_default=False) as client,
+    ):
+        yield DaskPool(client, "the scheduler of a test", "workers of a test")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +39,7 @@ def shared(pool, tmp_path_factory) -> dict[str, Any]:
     return {"scheduler": pool.client.scheduler.address, "certificates": folder}
 
 
-def written(pool: Pool, folder: Path) -> Path:
+def written(pool: DaskPool, folder: Path) -> Path:
     """Write the certificates of a pool into a folder, for nobody else to read."""
     security = pool.client.security
     for name, text in (

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.sources.arff import read_arff
+from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.sources.catalog import expected
 from lcdb_builders.sources.convert import to_snapshot
+from sklearn.datasets import load_breast_cancer, load_wine
 
-REAL = {
-    "61": "61-iris.arff",
-    "11": "11-balance-scale.arff",
+#: Real datasets that ship, with this package or with scikit-learn.
+SHIPPED = ("61", "11", "wine", "breast-cancer")
+#: Copies of OpenML's files, where LCDB_TEST_DATA names a folder with them.
+COPIES = {
     "53": "53-heart-statlog.arff",
     "37": "37-diabetes.arff",
     "23": "23-cmc.arff",
     "1063": "1063-kc2.arff",
 }
+#: For `parametrize`: what ships is tried everywhere.
+REAL = (*SHIPPED[:3], *(pytest.param(id, marks=pytest.mark.data) for id in COPIES))
 
 GENERATED = (
     "two classes",
@@ -34,11 +42,36 @@ GENERATED = (
 
 
 @cache
-def real(id: str, folder: Path) -> Snapshot:
-    """Return a dataset of the paper from a copy of OpenML's file."""
-    table = read_arff((folder / "openml" / REAL[id]).read_text("latin-1"))
+def real(id: str) -> Snapshot:
+    """Return a real dataset; skip the test if it needs a copy that is not at hand."""
+    if id == "wine":
+        return _of_scikit_learn(id, load_wine())
+    if id == "breast-cancer":
+        return _of_scikit_learn(id, load_breast_cancer())
+    if id in SHIPPED:
+        return bundled(id)
+    table = read_arff((data_folder() / "openml" / COPIES[id]).read_text("latin-1"))
     entry = expected()[id]
     return to_snapshot(table, id=entry.id, name=entry.name, target=entry.target)
+
+
+def data_folder() -> Path:
+    """Return the folder with copies of public datasets; skip the test if there is none."""
+    folder = os.environ.get("LCDB_TEST_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("LCDB_TEST_DATA does not name a folder with the OpenML copies")
+    return Path(folder)
+
+
+def _of_scikit_learn(id: str, data: Any) -> Snapshot:
+    return Snapshot(
+        id=id,
+        X=np.ascontiguousarray(data.data, float),
+        y=data.target.astype(np.int64),
+        feature_names=tuple(map(str, data.feature_names)),
+        class_names=tuple(map(str, data.target_names)),
+        name=id,
+    )
 
 
 @cache

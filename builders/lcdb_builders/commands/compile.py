@@ -27,9 +27,9 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb.schema import LEARNERS, SAMPLINGS, SPLITS, TUNINGS
     from lcdb_builders.compiling.store import cache_folder
     from lcdb_builders.planning.plan import load_plan
-    from lcdb_builders.run.cluster import check_pool
     from lcdb_builders.run.compiling import check, compile_kernels, plan_kinds
     from lcdb_builders.run.machine import usable_cpus
+    from lcdb_builders.run.pool import check_pool
     from lcdb_builders.run.progress import choose, duration
 
     everything: dict[str, Any] = {

@@ -28,11 +28,11 @@ from lcdb_builders.planning.timing import timing_of
 from lcdb_builders.planning.units import Subject, plan_learners, subjects, units
 from lcdb_builders.run.alongside import Compilation
 from lcdb_builders.run.builder import Builder, Report, start
-from lcdb_builders.run.cluster import check_pool, open_pool
 from lcdb_builders.run.code import code_digest
 from lcdb_builders.run.engine import Settings
 from lcdb_builders.run.jobs import Costs, Job, order, pair
 from lcdb_builders.run.machine import usable_cpus
+from lcdb_builders.run.pool import check_pool, open_pool
 from lcdb_builders.run.progress import Progress, choose
 from lcdb_builders.run.signals import stop_on_signals
 from lcdb_builders.run.timing import time_left

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from lcdb_builders.domain.unit import digest
 from lcdb_builders.run.alongside import Compilation
-from lcdb_builders.run.cluster import Pool
 from lcdb_builders.run.ending import failed, look_for_values
 from lcdb_builders.run.engine import Engine, Tally
 from lcdb_builders.run.jobs import Job, order, overlap, pair
 from lcdb_builders.run.packing import Packer
+from lcdb_builders.run.pool import Pool
 from lcdb_builders.run.progress import Counted, Progress
 from lcdb_builders.run.signals import Stop
 from lcdb_builders.run.work import Work

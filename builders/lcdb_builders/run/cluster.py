@@ -1,42 +1,30 @@
-"""Where blocks are computed: dask workers on this machine, of a running scheduler, or of SLURM.
+"""Dask workers elsewhere: of a running scheduler, or of SLURM jobs.
 
 Whoever reaches a dask scheduler can have it run code as its owner, and on a machine that others use
-too everybody reaches its ports. So a scheduler that is started here takes only who has the key: it
-is made for one build, and goes to the workers through their inputs.
-
-Every way gives a `Pool`: a dask client, and how to keep its workers alive and to end them.
+too everybody reaches its ports. So a scheduler that is started here takes only clients and workers
+that have its key, which is made for one build.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
-import signal
-import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import dask
-from distributed import Client, Future, Scheduler, Security
-from distributed.deploy.spec import SpecCluster
+from distributed import Client, Future, Security
+from distributed.scheduler import KilledWorker
 
-from lcdb.errors import LCDBError, PlanError
-from lcdb_builders.processes import child_environment, python
-from lcdb_builders.run.machine import SINGLE_THREADED, usable_cpus
-from lcdb_builders.run.remote import stop_work
+from lcdb.errors import InterruptedBuildError, LCDBError, PlanError
+from lcdb_builders.run.remote import stop_work, work
 from lcdb_builders.run.slurm import Jobs, check_slurm
+from lcdb_builders.run.supervise import Outcome
 
-__all__ = [
-    "Pool",
-    "check_pool",
-    "local_pool",
-    "open_pool",
-    "remote_pool",
-    "slurm_pool",
-]
+__all__ = ["DaskPool", "check_slurm", "remote_pool", "security_of", "slurm_pool"]
 
 # How long a scheduler may take to answer at all.
 PATIENCE = 30
@@ -60,77 +48,58 @@ def _nothing() -> Sequence[str]:
 
 
 @dataclass
-class Pool:
-    """Workers, wherever they are.
+class DaskPool:
+    """Workers of a dask scheduler.
 
     Parameters
     ----------
     client
-        What tasks are submitted to.
-    place
-        For people.
-    source
-        Where workers come from, if they are not this build's own: what it waits for without any.
+        Whom tasks are submitted to.
+    place, source
+        For people: where workers are, and where they come from.
     tend
-        Called now and then: starts workers anew that died, and returns what there is to tell.
+        Called now and then: submits jobs again, and returns messages.
     """
 
     client: Client
     place: str
-    source: str = ""
+    source: str
     tend: Callable[[], Sequence[str]] = _nothing
 
     def threads(self) -> int:
         """Return how many tasks can run at the same time, at this moment."""
         return sum(self.client.nthreads().values())
 
+    def submit(
+        self,
+        task: str,
+        arguments: Mapping[str, Any],
+        timeout: float | None = None,
+        *,
+        first: bool = False,
+    ) -> Future:
+        """Have a task done, before others if it is to be first, and return its future."""
+        options = {"pure": False, "retries": 2, "priority": int(first)}
+        return self.client.submit(work, task, arguments, timeout, **options)
+
+    def outcome(self, future: Future) -> Outcome | None:
+        """Return what became of a task; None if its dask worker did not live to report it."""
+        if future.status == "finished":
+            return Outcome(**future.result())
+        if future.status in {"cancelled", "lost"}:
+            msg = f"{self.place} went away; run the same command again to go on"
+            raise InterruptedBuildError(msg)
+        error = future.exception()
+        if isinstance(error, KilledWorker):
+            return None
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        msg = f"workers cannot work ({reason}); expected the same lcdb-plusplus on all machines"
+        raise LCDBError(msg)
+
     def halt(self, futures: Sequence[Future]) -> None:
         """End tasks, also those that are running."""
         self.client.cancel(futures, force=True)
         self.client.run(stop_work)
-
-
-def check_pool(
-    workers: int | None = None,
-    scheduler: str | None = None,
-    slurm: str | os.PathLike[str] | None = None,
-    certificates: str | os.PathLike[str] | None = None,
-) -> None:
-    """Raise if a build's arguments do not name workers, before anything is done."""
-    given = {"workers": workers, "scheduler": scheduler, "slurm": slurm}
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) > 1:
-        msg = f"{' and '.join(named)} are given together; expected at most one of them"
-        raise PlanError(msg)
-    if workers is not None and workers < 1:
-        msg = f"workers is {workers}; expected 1 or more"
-        raise PlanError(msg)
-    if slurm is not None:
-        check_slurm(slurm)
-    if certificates is not None:
-        if scheduler is None or not scheduler.startswith("tls://"):
-            msg = f"certificates are given for {scheduler or 'no scheduler'}; expected tls://host:port"
-            raise PlanError(msg)
-        security_of(certificates)
-
-
-@contextlib.contextmanager
-def open_pool(
-    workers: int | None = None,
-    scheduler: str | None = None,
-    slurm: str | os.PathLike[str] | None = None,
-    certificates: str | os.PathLike[str] | None = None,
-) -> Iterator[Pool]:
-    """Open the workers that the arguments of a build speak of, and end them."""
-    check_pool(workers, scheduler, slurm, certificates)
-    if scheduler is not None:
-        opened = remote_pool(scheduler, certificates)
-    elif slurm is not None:
-        opened = slurm_pool(slurm)
-    else:
-        opened = local_pool(usable_cpus() if workers is None else workers)
-    with dask.config.set(SETTINGS), opened as pool:
-        yield pool
 
 
 @contextlib.contextmanager
@@ -145,113 +114,14 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-class _LocalWorkers:
-    """Worker processes of this machine, restarted when they die.
-
-    They are programs of their own, not forks or spawns of this process, so a script needs no main
-    guard; they end when their input does, so also after a kill -9 of this process.
-    """
-
-    def __init__(self, scheduler: str, security: Security, count: int) -> None:
-        self.scheduler = scheduler
-        self.key = json.dumps(security.get_tls_config_for_role("worker")).encode() + b"\n"
-        self.started = 0
-        self.processes = [self._start() for _ in range(count)]
-        # A machine on which workers cannot even start would restart them for ever.
-        self.limit = 20 * count + 100
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        self.started += 1
-        command = python("lcdb_builders.run.worker", self.scheduler, f"lcdb-{self.started}")
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            env=child_environment(**SINGLE_THREADED),
-            # Ctrl-C at a terminal goes to its whole group of processes: it is ours to handle.
-            start_new_session=True,
-        )
-        assert process.stdin is not None
-        with contextlib.suppress(OSError):  # it is dead already, and will be started again
-            process.stdin.write(self.key)
-            process.stdin.flush()
-        return process
-
-    def tend(self) -> Sequence[str]:
-        """Start a worker in the place of each that died, and tell."""
-        dead = {i: code for i, p in enumerate(self.processes) if (code := p.poll()) is not None}
-        if not dead:
-            return ()
-        if self.started >= self.limit:
-            msg = f"workers died {self.started} times, the last {_ended(list(dead.values())[-1])}"
-            raise LCDBError(msg)
-        for place in dead:
-            self.processes[place] = self._start()
-        how = ", ".join(dict.fromkeys(map(_ended, dead.values())))
-        many, anew = f"{len(dead)} workers", "in their places others are started"
-        if len(dead) == 1:
-            many, anew = "a worker", "in its place another is started"
-        count = len(self.processes)
-        return [f"{many} {how}, {count - len(dead)} of {count} left; {anew}"]
-
-    def close(self) -> None:
-        """End all workers, and their children with them."""
-        for process in self.processes:
-            process.kill()
-        for process in self.processes:
-            process.wait()
-            assert process.stdin is not None
-            with contextlib.suppress(OSError):
-                process.stdin.close()
-
-
-def _ended(code: int) -> str:
-    """Return how a process ended.
-
-    Examples
-    --------
-    >>> _ended(-9), _ended(1)
-    ('killed by SIGKILL', 'ended with exit code 1')
-    """
-    if code < 0:
-        with contextlib.suppress(ValueError):
-            return f"killed by {signal.Signals(-code).name}"
-    return f"ended with exit code {code}"
-
-
 @contextlib.contextmanager
-def local_pool(count: int) -> Iterator[Pool]:
-    """Open workers on this machine, with a scheduler of their own."""
-    security = Security.temporary()
-    options = {
-        "protocol": "tls://",
-        "security": security,
-        "host": "127.0.0.1",
-        "port": 0,
-        "dashboard": False,
-        "dashboard_address": "127.0.0.1:0",
-    }
-    scheduler = {"cls": Scheduler, "options": options}
-    with (
-        _quiet(),
-        SpecCluster(
-            workers={}, scheduler=scheduler, security=security, silence_logs=False
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        workers = _LocalWorkers(cluster.scheduler_address, security, count)
-        try:
-            yield Pool(client, f"{count} workers on this machine", tend=workers.tend)
-        finally:
-            workers.close()
-
-
-@contextlib.contextmanager
-def remote_pool(address: str, certificates: str | os.PathLike[str] | None = None) -> Iterator[Pool]:
+def remote_pool(
+    address: str, certificates: str | os.PathLike[str] | None = None
+) -> Iterator[DaskPool]:
     """Use the workers of a scheduler that somebody has started."""
     # Without files: whatever dask's own configuration says.
     security = None if certificates is None else security_of(certificates)
-    with _quiet():
+    with dask.config.set(SETTINGS), _quiet():
         try:
             client = Client(address, set_as_default=False, timeout=PATIENCE, security=security)
         except (OSError, ValueError, TypeError) as error:
@@ -260,7 +130,7 @@ def remote_pool(address: str, certificates: str | os.PathLike[str] | None = None
             raise LCDBError(msg) from error
         with client:
             place = f"the scheduler at {address}"
-            yield Pool(client, place, f"workers to come to {place}")
+            yield DaskPool(client, place, f"workers to come to {place}")
 
 
 def security_of(folder: str | os.PathLike[str]) -> Security:
@@ -288,9 +158,14 @@ def security_of(folder: str | os.PathLike[str]) -> Security:
 
 
 @contextlib.contextmanager
-def slurm_pool(path: str | os.PathLike[str]) -> Iterator[Pool]:
+def slurm_pool(path: str | os.PathLike[str]) -> Iterator[DaskPool]:
     """Submit jobs to SLURM whose workers come to a scheduler in this process."""
     jobs = Jobs(path)
-    with _quiet(), jobs.submit() as cluster, Client(cluster, set_as_default=False) as client:
+    with (
+        dask.config.set(SETTINGS),
+        _quiet(),
+        jobs.submit() as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
         place = f"{jobs.count} SLURM jobs of {jobs.options['cores']} workers"
-        yield Pool(client, place, "SLURM to start jobs: squeue tells when", jobs.tend)
+        yield DaskPool(client, place, "SLURM to start jobs: squeue tells when", jobs.tend)

@@ -10,17 +10,13 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, Literal
 
-from distributed import Future
-from distributed.scheduler import KilledWorker
-
 from lcdb import errors
-from lcdb.errors import InterruptedBuildError, LCDBError
+from lcdb.errors import LCDBError
 from lcdb_builders.run.alongside import Compilation
-from lcdb_builders.run.cluster import Pool
 from lcdb_builders.run.compiling import Compiled, compile_seconds
 from lcdb_builders.run.jobs import Job
+from lcdb_builders.run.pool import Pool
 from lcdb_builders.run.progress import Progress
-from lcdb_builders.run.remote import work
 from lcdb_builders.run.signals import Stop
 from lcdb_builders.run.supervise import Outcome
 from lcdb_builders.run.tasks import block_to_json
@@ -122,11 +118,11 @@ class Engine:
     def __post_init__(self) -> None:
         self._waiting: deque[Job] = deque()
         self._taken: list[Job] = []
-        self._running: dict[Future, _Run] = {}
-        self._compiling: dict[Future, str] = {}
+        self._running: dict[Any, _Run] = {}
+        self._compiling: dict[Any, str] = {}
         self._deaths: Counter[str] = Counter()
         self._left: Counter[str] = Counter()
-        self._done: SimpleQueue[Future] = SimpleQueue()
+        self._done: SimpleQueue[Any] = SimpleQueue()
         self._look_at, self._pause = 0.0, LOOKS[0]
         self._threads, self._counted_at = 0, 0.0
         self._idle_since, self._told_of_none = 0.0, False
@@ -195,9 +191,7 @@ class Engine:
         room = self._room()
         while room > 0 and (family := self.compilation.next()):
             arguments = self.compilation.arguments(family)
-            future = self.pool.client.submit(
-                work, "compile", arguments, None, pure=False, retries=2, priority=1
-            )
+            future = self.pool.submit("compile", arguments, first=True)
             self._compiling[future] = family
             future.add_done_callback(self._done.put)
             room -= 1
@@ -213,9 +207,7 @@ class Engine:
                 "splits": list(job.splits),
                 "allow_import": self.settings.allow_import,
             }
-            future = self.pool.client.submit(
-                work, "compute", arguments, self.settings.timeout, pure=False, retries=2
-            )
+            future = self.pool.submit("compute", arguments, self.settings.timeout)
             self._running[future] = _Run(job, leases)
             future.add_done_callback(self._done.put)
             room -= 1
@@ -243,7 +235,7 @@ class Engine:
                 self._take_in(future)
                 future = self._done.get_nowait()
 
-    def _take_in(self, future: Future) -> None:
+    def _take_in(self, future: Any) -> None:
         if future in self._compiling:
             self._take_in_family(self._compiling.pop(future), future)
             return
@@ -256,28 +248,22 @@ class Engine:
         finally:
             run.release()
 
-    def _take_in_family(self, family: str, future: Future) -> None:
+    def _take_in_family(self, family: str, future: Any) -> None:
         """Let the jobs of a family go ahead, whatever became of compiling it."""
         learners = self.compilation.learners(family)
-        if future.status == "finished":
-            outcome = Outcome(**future.result())
-            if outcome.status != "stopped":  # by somebody who shares the workers
-                self.progress.tell(Compiled(learners, outcome.seconds, outcome.reason).line)
+        outcome = self.pool.outcome(future)
+        if (
+            outcome is not None and outcome.status != "stopped"
+        ):  # by somebody who shares the workers
+            self.progress.tell(Compiled(learners, outcome.seconds, outcome.reason).line)
         self.progress.advance(compile_seconds(family), 0)
         self._waiting = deque(self.compilation.finish(family, self._waiting))
 
-    def _outcome(self, future: Future, job: Job) -> Outcome:
-        """Return what became of a task, also if its dask worker did not live to tell."""
-        if future.status == "finished":
-            return Outcome(**future.result())
-        if future.status in {"cancelled", "lost"}:
-            msg = f"{self.pool.place} went away; run the same command again to go on"
-            raise InterruptedBuildError(msg)
-        error = future.exception()
-        if not isinstance(error, KilledWorker):
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            msg = f"workers cannot work ({reason}); expected the same lcdb-plusplus on all machines"
-            raise LCDBError(msg)
+    def _outcome(self, future: Any, job: Job) -> Outcome:
+        """Return what became of a task, also if its worker did not live to report it."""
+        outcome = self.pool.outcome(future)
+        if outcome is not None:
+            return outcome
         self._deaths[job.block.key] += 1
         if self._deaths[job.block.key] < WORKER_DEATHS:
             return Outcome("stopped")

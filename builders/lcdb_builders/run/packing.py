@@ -1,21 +1,31 @@
-"""Cubes are packed beside the work, one at a time, in a process of its own."""
+"""Cubes are packed beside the work, one at a time, in a process of its own.
+
+Where nothing was computed they are looked at in this process.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from lcdb_builders.domain.part import AnyUnit
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.run.engine import raise_outcome
 from lcdb_builders.run.supervise import Child, Outcome
+from lcdb_builders.run.tasks import TASKS
 from lcdb_builders.storage.naming import describe
 from lcdb_builders.storage.packed import Cube
 from lcdb_builders.storage.parts import Target
 
 __all__ = ["Packer"]
+
+
+def _pack_here(task: str, arguments: Mapping[str, Any]) -> Outcome:
+    """Do a task in this process: starting another takes longer than finding nothing to pack."""
+    return Outcome("complete", result=TASKS[task](**arguments))
 
 
 class Packer:
@@ -35,6 +45,7 @@ class Packer:
         self._child = Child()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lcdb pack")
         self._packed: dict[str, Future[Outcome]] = {}
+        self._prepared = False
 
     def pack(self, snapshot: Snapshot | Target, units: Sequence[AnyUnit]) -> None:
         """Have the cube of a dataset packed; `units` are all that the plan has for it."""
@@ -44,7 +55,8 @@ class Packer:
             "units": [describe(unit) for unit in units],
             "repetitions": self.repetitions,
         }
-        self._packed[snapshot.id] = self._thread.submit(self._child.run, "pack", arguments)
+        run = self._child.run if self._prepared else _pack_here
+        self._packed[snapshot.id] = self._thread.submit(run, "pack", arguments)
 
     def wait(self, look: Callable[[], None]) -> list[Cube]:
         """Return the cubes when all are packed; `look` is called now and then meanwhile."""
@@ -64,6 +76,7 @@ class Packer:
 
     def prepare(self) -> None:
         """Start the process, so that it is ready when the first cube is."""
+        self._prepared = True
         self._thread.submit(self._child.run, "ready", {})
 
     def __enter__(self) -> Packer:

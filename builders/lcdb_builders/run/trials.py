@@ -13,10 +13,10 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.experiments.protocol import maker_of
 from lcdb_builders.run.build import TIMEOUT, check_directory
 from lcdb_builders.run.builder import Builder, Report, start
-from lcdb_builders.run.cluster import check_pool, open_pool
 from lcdb_builders.run.code import code_digest
 from lcdb_builders.run.engine import Settings
 from lcdb_builders.run.jobs import Job, order, pair
+from lcdb_builders.run.pool import check_pool, open_pool
 from lcdb_builders.run.progress import Progress, choose
 from lcdb_builders.run.signals import stop_on_signals
 from lcdb_builders.run.work import Work

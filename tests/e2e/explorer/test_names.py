@@ -7,6 +7,8 @@ import io
 from dataclasses import replace
 from urllib.parse import urlencode
 
+import pytest
+
 import lcdb
 from lcdb.summaries.make import summarize
 from tests.support.cubes import toy_units, write_cube
@@ -19,6 +21,8 @@ from tests.support.explorer import (
     saved,
 )
 from tests.support.plausible import plausible_scores, rename, snapshot_of, write_plausible
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.server]
 
 
 def test_hostile_names_show_as_text(page, tmp_path, elsewhere):

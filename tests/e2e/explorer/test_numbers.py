@@ -23,6 +23,8 @@ from tests.support.explorer import (
     run_python,
 )
 
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.server]
+
 
 def test_the_oracle_of_digits():
     told = {0.90625: "0.9063", 1.0: "1.000", 0.99996: "1.000", 2.5e-7: "2.500e-7", -0.5: "−0.5000"}

@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.hosts import answer
 
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.server]
+
 
 def test_a_distribution_is_one_range_and_its_index_is_read_once(shown, host):
     host.forget()

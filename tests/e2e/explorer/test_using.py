@@ -7,12 +7,15 @@ import io
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 
 import lcdb
 from tests.support.explorer import (
     VIEWS,
     saved,
 )
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.server]
 
 
 def test_a_link_is_the_figure(shown, host):
