@@ -26,6 +26,13 @@ MARKS = {
         pytest.mark.process,
     ),
 }
+MARKS |= dict.fromkeys(
+    (
+        *("lcdb.plot.shares", "lcdb.reporting.write", "lcdb.site.make", "lcdb.tables.frame"),
+        *("lcdb.tables.rates", "lcdb.tables.turan2026"),
+    ),
+    pytest.mark.slow,
+)
 MODULES = [m.name for m in Sources(ROOT).modules.values() if ">>> " in m.text]
 FINDER = doctest.DocTestFinder(exclude_empty=True)
 

@@ -156,6 +156,7 @@ def of_groups(claims: Claims, every: Summaries) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_numbers_of_its_sentences_are_those_of_the_files(text, every):
     claims = Claims()
     for some in (of_rates, of_estimates, of_groups, of_rankings):

@@ -77,6 +77,7 @@ def test_the_variants_of_linear_begin_with_the_task_as_it_is():
     assert np.allclose(X.std(axis=0), 1.0) and not np.allclose(X_test.std(axis=0), 1.0, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_what_was_measured_once_of_linear_is_measured_again():
     """Of logistic regression, which is fast, the variant that the page speaks of."""
     (name, cells) = next(iter(MOVES.items()))

@@ -84,6 +84,7 @@ def test_xarray_sees_every_label_value_and_attribute(cube, engine):
                 assert isinstance(ds.attrs[name], kind), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
 def test_values_are_where_the_labels_say(cube, engine):
     with xr.open_dataset(cube, engine=engine) as ds:

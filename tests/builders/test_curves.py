@@ -219,6 +219,7 @@ def test_weighted_rows_keep_the_order_of_the_first_draw():
 PLACES = {"NMC": 0, "LDC": 5, "NNC": 0, "GSVC": 19, "DT": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLACES)
 def test_tuned_cells_equal_a_plain_loop(name):
     """Held-out rows from the oracle; every value fitted, scored, chosen and refitted here."""

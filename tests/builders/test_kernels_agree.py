@@ -139,6 +139,7 @@ def test_agrees_on_generated_data(comparison, kind):
     assert compare(comparison, generated(kind), count, counts(1, 6)) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", [MOST_FEATURES, MOST_FEATURES + 1])
 def test_boosting_agrees_where_features_are_too_many_for_bins(features):
     """With two bins, a feature most rows of which have its largest value has one bin of several."""

@@ -297,6 +297,7 @@ def test_any_classifier_gets_all_metrics_at_every_size(path):
     assert found["accuracy"][2].mean() > 0.5
 
 
+@pytest.mark.slow
 def test_random_state_comes_from_the_cell():
     learner = registry.get("T", "sklearn.tree.DecisionTreeClassifier")
     params = learner.complete({"splitter": "random"})

@@ -402,6 +402,7 @@ def test_a_budget_is_spent_on_all_sizes_alike(monkeypatch):
     assert (slow.counts[:, :done] == 1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["LDC", GaussianNB()])
 def test_a_budget_ends_a_curve(learner):
     found = lcdb.learning_curve(

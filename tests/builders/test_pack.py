@@ -131,6 +131,7 @@ def test_a_grown_cube_equals_one_built_at_once(tmp_path, way, fewer):
     assert sha256 == build(tmp_path / "once", units)[0]
 
 
+@pytest.mark.slow
 def test_growing_more_than_once_in_repetitions(tmp_path):
     units = toy_units(SNAPSHOT)
     total = 0
@@ -160,6 +161,7 @@ def test_a_smaller_plan_loses_nothing(tmp_path):
     assert build(tmp_path, toy_units(SNAPSHOT, learners=("MLP",)), 5) == (sha256, 0)
 
 
+@pytest.mark.slow
 def test_filtered_builds_in_any_order_end_in_one_cube(tmp_path):
     units = toy_units(SNAPSHOT, **EVERY)
     digests = set()

@@ -93,6 +93,7 @@ def test_a_lifetime_is_the_oracles_to_the_last_bit(algorithm, trial):
     assert found.freeze_episode[0] == expected.freeze_episode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", AGENTS)
 def test_the_first_episode_is_that_of_plain_arithmetic(algorithm):
     """The oracle with NumPy's functions, direct angles and NumPy's logarithm: nothing is shared.

@@ -50,6 +50,7 @@ def cases(count):
     yield np.zeros(5, int), np.ones(5, int), np.ones(5, int)  # nobody predicted it
 
 
+@pytest.mark.slow
 def test_labels_are_scored_as_scikit_learn_scores_them():
     of_p = {"auc", "brier", "cross_entropy", "ece"}
     measures = measures_of([name for name in named_metrics(NAMES) if name not in of_p], NAMES)

@@ -182,6 +182,7 @@ def test_metrics_that_are_not_stored_are_scikit_learns(db):
     assert setosa.shape == (2, 1) and setosa.repetition.item() == 1
 
 
+@pytest.mark.process
 def test_training_rows_count_as_often_as_they_were_drawn(db):
     where = {"sampling": "bootstrap", "split": "varying", "workers": 1}
     said = db.predictions("iris", "LREG", n=40, rows="train", repetitions=2, **where)
@@ -284,6 +285,7 @@ def test_other_processes_find_the_same(db, monkeypatch, capsys):
     assert predicted.sizes["repetition"] == R and "to compute again" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_classifiers_from_elsewhere_are_imported_when_allowed(db):
     where = {"sampling": "random", "split": "fixed"}
     with pytest.raises(ImportRefusedError):
@@ -389,6 +391,7 @@ def test_a_dataset_that_is_nowhere_is_told_by_its_file(tmp_path):
         assert hosted.predictions("flowers", "LDC", **where).sizes["repetition"] == R
 
 
+@pytest.mark.process
 def test_sizes_and_repetitions_come_in_the_order_they_are_asked_for(db):
     where = {"sampling": "random", "split": "varying", "workers": 1}
     mixed = db.derive("iris", "GSVC", "brier", n=[40, 2, 10], repetitions=[2, 0], **where)
@@ -401,6 +404,7 @@ def test_sizes_and_repetitions_come_in_the_order_they_are_asked_for(db):
     assert counted.equals(straight.isel(repetition=slice(2)))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [

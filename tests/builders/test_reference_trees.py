@@ -166,6 +166,7 @@ def test_adaboost_stops_at_a_perfect_stump():
     np.testing.assert_allclose(model.predict_proba([[2.0]])[0, 1], expected, rtol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 4, 9])
 def test_every_feature_is_visited_first_equally_often(d):
     words = np.random.Philox(5).random_raw(6000)

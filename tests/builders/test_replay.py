@@ -95,6 +95,7 @@ def tuned(tmp_path_factory):
     return build(tmp_path_factory.mktemp("tuned"), TUNED)
 
 
+@pytest.mark.slow
 def test_random_cells_are_bit_equal(database):
     seen = set()
     for cell in recompute_cells(database, counts(40, 1000), seed=1, allow_import=True):
@@ -328,6 +329,7 @@ def no_optimum(*arguments):
     raise ArithmeticError("no optimum here")
 
 
+@pytest.mark.slow
 def test_a_reference_that_fails_is_told_and_the_next_cell_is_computed(
     database, monkeypatch, capsys
 ):
@@ -369,6 +371,7 @@ def test_wrong_numbers_are_wrong_whatever_the_reference_says(tmp_path, monkeypat
     assert cell.expects_same_bits and not cell.agrees
 
 
+@pytest.mark.slow
 def test_additive_cells_of_few_distinct_rows_replay_alone(tmp_path):
     """A block holds all sizes; a replay computes one."""
     X, y = tied("few rows", 1, 120)

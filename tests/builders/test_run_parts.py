@@ -113,6 +113,7 @@ def test_pairs_hold_every_block_once(data):
     assert len(jobs) == len(blocks) - (len(starts) if shared else 0)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_order_is_longest_first_within_a_dataset_wherever_a_builder_starts(start):
     plan = load_plan({"datasets": [61, 11], "learners": ["LDC", "RFOR", "NNC"]})

@@ -89,6 +89,7 @@ def test_fixed_and_pool_come_from_one_task(child, root):
         assert there["accuracy"].tobytes() == expected["accuracy"].tobytes()
 
 
+@pytest.mark.process
 def test_draws_are_a_block_too(child, root):
     plan = load_plan({"datasets": [61], "learners": ["LDC"], "sizes": [1, 50]})
     unit = units(plan, snapshots.load(root / "snapshots", "61"), plan_learners(plan))[0]

@@ -74,6 +74,7 @@ def test_every_kernel_is_compared():
     assert {comparison.learner for comparison in COMPARISONS} == tuning
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("comparison", "kind"), spread(COMPARISONS, GENERATED, every=4), ids=str)
 def test_agrees_on_generated_data(comparison, kind):
     seed = GENERATED.index(kind)

@@ -81,6 +81,7 @@ def test_intervals_are_percentiles_of_a_stratified_bootstrap(scores):
     np.testing.assert_allclose(ends, np.quantile(shares, [0.1, 0.9]), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_ranks_are_friedmans_and_nemenyis(scores):
     means = scores.mean(-1).T
     means[2, 0] = means[2, 1]
@@ -123,6 +124,7 @@ def test_tests_of_ranks_have_their_size():
     assert (one.friedman_p < 0.05) == friedman[1]
 
 
+@pytest.mark.slow
 def test_intervals_of_the_interquartile_mean_cover():
     simulations = counts(80, 2000)
     rng = np.random.default_rng(62)

@@ -148,6 +148,7 @@ def test_dominance_is_read_by_learner(scores):
     np.testing.assert_array_equal(np.diag(found["dominates"]), False)
 
 
+@pytest.mark.slow
 def test_dominance_along_sizes_is_corrected_for_all_of_them(scores):
     part = scores.sel(split="fixed").isel(n=[1, -1])
     found = analysis.dominance(part, bootstraps=60, seed=2)

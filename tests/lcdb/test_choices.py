@@ -14,6 +14,8 @@ import matplotlib.pyplot as plt
 from lcdb import analysis, plot
 from lcdb.errors import LabelError
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(autouse=True)
 def close_figures():

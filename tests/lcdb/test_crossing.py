@@ -110,6 +110,7 @@ def test_bands_hold_at_all_sizes_at_once(quantile, other):
     assert abs(rate - 95) <= (1.5 if FULL else 8.0)
 
 
+@pytest.mark.slow
 def test_crossings_lie_where_they_are_said_to():
     """Curves that cross between the 6th and the 7th of 12 sizes."""
     simulations = counts(400, 10_000)

@@ -64,6 +64,7 @@ def test_hyper_parameters_are_kept():
         dse(score, sample, data, trials=0, seed=4)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30), st.integers(0, 5), st.floats(0, 0.9)
 )

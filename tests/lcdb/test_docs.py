@@ -30,6 +30,7 @@ def test_every_example_of_the_page_runs(page, least):
     assert not said, "".join(said)
 
 
+@pytest.mark.slow
 def test_the_query_of_the_readme_runs(capsys, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
     query, summaries, _ = BLOCK.findall((PAGE.parents[1] / "README.md").read_text("utf-8"))

@@ -66,6 +66,7 @@ def test_the_stored_study_is_what_the_command_makes(tmp_path, monkeypatch):
         assert all(abs(row[test] - other[test]) < room for test in ("t", "nadeau_bengio"))
 
 
+@pytest.mark.slow
 def test_the_tables_print_what_was_counted(capsys):
     with lcdb.tutorial() as db:
         errors, coverage, dominance = tables.tables(db, ["implied"])

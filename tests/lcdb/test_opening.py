@@ -52,12 +52,14 @@ def test_a_cube_can_be_opened_by_others_at_the_same_time(database_folder, lockin
             assert after["n"][-1] == before["n"][-1] == plain.n[-1]
 
 
+@pytest.mark.process
 def test_one_cube_file_is_a_database_of_one(database_folder):
     with lcdb.open(database_folder / "cubes" / "1063.nc") as db:
         assert list(db) == [1063]
         assert db.curve("kc2", "MLP").sizes == {"n": 28, "repetition": 5}
 
 
+@pytest.mark.process
 def test_a_closed_database_says_so_and_its_arrays_still_read(database_folder):
     with lcdb.open(database_folder) as db:
         curve, expected = db.curve(61, "LDC"), db.curve(61, "LDC").values

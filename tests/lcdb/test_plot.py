@@ -72,6 +72,7 @@ def boxes(ax):
     return {text.get_text(): Text.get_window_extent(text) for text in ax.texts}
 
 
+@pytest.mark.slow
 def test_end_labels_stay_beside_the_axes_when_limits_change(scores):
     apart = scores * xr.DataArray([1.0, 0.99, 0.2], dims="learner")
     ax = plot.quantile_curves(apart)
@@ -314,6 +315,7 @@ def test_profiles_are_drawn_as_steps(scores):
     assert "difference of means" in ax.get_xlabel()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_figures_are_saved(scores, suffix, tmp_path):
     figure, axes = plt.subplots()
@@ -411,6 +413,8 @@ def test_returns_without_confidence_have_no_band(scores):
     )
 
 
+@pytest.mark.process
+@pytest.mark.slow
 def test_a_figure_of_the_paper_of_another_dataset_and_metric(folder, tmp_path, capsys):
     with lcdb.open(folder) as db:
         ax = plot.draw(db, "3b", dataset="iris", metric="brier")

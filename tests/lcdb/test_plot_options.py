@@ -75,6 +75,7 @@ def test_lines_of_several_labels_in_the_panels_of_shares(tutorial):
                   sampling=["additive", "random", "bootstrap"])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_maps_are_of_the_curves_that_are_asked_for(tutorial):
     some = {"sampling": "random", "split": "varying", "learner": ["LDC"]}
     ax = plot.draw(tutorial, "map", **some)
@@ -105,6 +106,7 @@ def test_aggregates_of_a_database(tutorial):
     assert {text.get_text() for text in ax.get_yticklabels()} == {"NMC", "LDC", "QDC"}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("figure", ["curves", "means", "differences", "power"])
 def test_the_command_takes_labels(figure, database_folder, tmp_path, capsys):
     out = tmp_path / "figure.png"

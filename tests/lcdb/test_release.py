@@ -42,6 +42,8 @@ def test_a_release_has_a_version_and_the_digests_of_its_files(small, capsys):
     assert read_release(small / "summaries") is None
 
 
+@pytest.mark.process
+@pytest.mark.slow
 def test_one_file_is_a_release_as_well(small, tmp_path, capsys):
     tutorial = Path(shipped.__file__).parents[1] / "data" / "tutorial"
     options = ["--dataset", "iris", "--sizes", "5", "--release", "2"]
@@ -135,6 +137,7 @@ def test_a_summary_of_few_digits_has_the_tables_of_the_whole(tmp_path):
         list(summarize(lcdb.tutorial(), tmp_path, bits=3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["plot", "report"])
 def test_figures_and_reports_know_databases_that_ship_by_name(
     command, tmp_path, monkeypatch, capsys
@@ -147,6 +150,7 @@ def test_figures_and_reports_know_databases_that_ship_by_name(
     assert out.stat().st_size > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["site", "summarize"])
 def test_databases_that_ship_are_shown_and_summed_up_by_name(command, tmp_path, capsys):
     asked = ["--cubes", "none"] if command == "site" else ["--dataset", "iris"]

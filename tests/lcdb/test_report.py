@@ -317,6 +317,7 @@ def test_summaries_say_what_they_can(page, summaries, tutorial):
             assert eval(block.call, {**namespace, "lcdb": lcdb}) is not None
 
 
+@pytest.mark.slow
 def test_the_reference_database_has_its_page():
     """Two scalings of a dataset are one dataset, and the page opens it whoever reads it."""
     with lcdb.reference() as db:
@@ -336,6 +337,7 @@ def test_the_reference_database_has_its_page():
         namespace["db"].close()
 
 
+@pytest.mark.slow
 def test_learners_and_datasets_without_values_are_named(tmp_path):
     cubes = tmp_path / "cubes"
     cubes.mkdir()
@@ -386,6 +388,7 @@ def test_the_command_writes_a_page_from_a_folder_and_from_a_url(tmp_path, capsys
     assert "expected .html or .md" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_report_is_of_the_curves_that_are_asked_for(tutorial):
     labels = {"sampling": "random", "split": "fixed", "tuning": "default"}
     page = lcdb.report(tutorial, metric="auc", datasets=["iris"], **labels)

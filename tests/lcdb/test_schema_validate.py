@@ -317,6 +317,7 @@ def test_every_deviation_is_named_at_once(cube):
     assert unsaid == []
 
 
+@pytest.mark.slow
 @given(drop=st.sets(st.sampled_from([*schema.VARIABLES, *schema.TABLES]), min_size=1))
 @settings(max_examples=30, deadline=None)
 def test_whatever_is_missing_is_named(database_folder, drop):

@@ -146,6 +146,7 @@ def threshold_database(tmp_path_factory):
         yield db
 
 
+@pytest.mark.slow
 def test_threshold_queries_are_those_of_whole_numbers(threshold_database):
     asked = 0
     for key in threshold_database:
@@ -186,6 +187,7 @@ def test_stored_float32_reaches_its_target_too():
     assert lcdb.analysis.sample_size_for(1 - loss, 0.05, direction="minimize") == 10
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("asked", "told"),
     [

@@ -81,6 +81,7 @@ def test_every_public_function_is_here():
     assert set(analysis.__all__) == {*OF_SCORES, *OVER_DATASETS, *OF_MANY_SIZES, *OTHERS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_SCORES)
 def test_one_array_a_dict_and_several_metrics(name, several, metrics):
     function = getattr(analysis, name)

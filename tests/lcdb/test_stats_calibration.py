@@ -70,6 +70,7 @@ def test_what_cannot_be_tested_is_nan(normal):
     assert np.isnan(grouped_normal_test(with_hole, 10)[0]).all()
 
 
+@pytest.mark.slow
 def test_ragged_lattice_test_keeps_its_level():
     """Bootstrap with varying test set: T differs by repetition."""
     rng = np.random.default_rng(15)

@@ -139,6 +139,7 @@ def test_a_summary_keeps_the_contract_and_says_what_it_sums_up(shipped, small):
         validate(summary.assign_coords(n=summary["n"] + 1000))
 
 
+@pytest.mark.slow
 def test_the_same_cube_gives_the_same_bytes(shipped, folder, tmp_path):
     again = list(summarize(shipped, tmp_path / "one.nc", sizes="log:5", datasets=["iris"]))
     assert again == [tmp_path / "one.nc"]
@@ -307,6 +308,7 @@ def test_a_cube_is_not_overwritten_by_its_summary(database_folder, tmp_path):
         list(summarize(db, cube))
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written(shipped, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageError, match="could not be written"):
