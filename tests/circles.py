@@ -25,6 +25,14 @@ EVENTS = {
 COSTLY = ("process", "server", "compiles", "browser", "slow")
 
 
+def _is_kept(command: list[str]) -> bool:
+    """Return whether a process is one whose answer is kept: the next test would start none.
+
+    joblib counts cores once; the reader probes a file that has no manifest once.
+    """
+    return command[0] == "lscpu" or any("lcdb.probe" in str(word) for word in command)
+
+
 class Watch:
     """What tests and their fixtures do, by the interpreter's audit events."""
 
@@ -39,8 +47,8 @@ class Watch:
         marker = EVENTS.get(event)
         if marker == "server" and not isinstance(details[1], tuple):
             return  # a socket in a folder: no port
-        if event == "subprocess.Popen" and details[0] == "lscpu":
-            return  # joblib counts cores, once in a process
+        if event == "subprocess.Popen" and _is_kept(list(details[1])):
+            return
         if marker:
             self._add(marker, f"{event} {details[1:2]}"[:120])
 

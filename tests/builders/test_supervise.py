@@ -62,7 +62,6 @@ def run(child, root, block, splits=("fixed",), timeout=None, allow_import=True):
     return child.run("compute", arguments, timeout)
 
 
-@pytest.mark.process
 def test_a_block_is_published(child, root):
     block = block_of(root, "LDC")
     outcome = run(child, root, block)
@@ -76,7 +75,6 @@ def test_a_block_is_published(child, root):
         assert scores[name].tobytes() == values.tobytes()
 
 
-@pytest.mark.process
 def test_fixed_and_pool_come_from_one_task(child, root):
     block = block_of(root, "LDC", splits=("fixed", "pool"))
     outcome = run(child, root, block, ("fixed", "pool"))
@@ -89,7 +87,6 @@ def test_fixed_and_pool_come_from_one_task(child, root):
         assert there["accuracy"].tobytes() == expected["accuracy"].tobytes()
 
 
-@pytest.mark.process
 def test_draws_are_a_block_too(child, root):
     plan = load_plan({"datasets": [61], "learners": ["LDC"], "sizes": [1, 50]})
     unit = units(plan, snapshots.load(root / "snapshots", "61"), plan_learners(plan))[0]
@@ -109,7 +106,6 @@ def test_an_exception_fails_the_block_and_not_the_child(child, root):
     assert child.run("ready", {}).result == pid
 
 
-@pytest.mark.process
 def test_a_task_that_holds_the_gil_is_timed_out(child, root):
     pid = child.run("ready", {}).result
     outcome = run(child, root, block_of(root, "Hangs"), timeout=1.5)
@@ -121,7 +117,6 @@ def test_a_task_that_holds_the_gil_is_timed_out(child, root):
     assert child.run("ready", {}).status == "complete"
 
 
-@pytest.mark.process
 def test_a_death_is_tried_again(child, root, tmp_path):
     block = block_of(root, "Dies", once=str(tmp_path / "died"))
     outcome = run(child, root, block)
@@ -130,14 +125,12 @@ def test_a_death_is_tried_again(child, root, tmp_path):
 
 
 @pytest.mark.full
-@pytest.mark.process
 def test_deaths_without_end_fail_the_block(child, root):
     outcome = run(child, root, block_of(root, "Dies"))
     assert outcome.status == "failed"
     assert outcome.reason.startswith("its process died 3 times: it was killed by SIGKILL")
 
 
-@pytest.mark.process
 def test_what_an_estimator_prints_is_no_answer(child, root):
     assert run(child, root, block_of(root, "Chatters")).status == "complete"
 
@@ -153,7 +146,6 @@ def test_a_folder_that_is_not_shared_is_an_error_of_the_build(child, root, tmp_p
     assert "shared folder" in outcome.reason
 
 
-@pytest.mark.process
 def test_a_stopped_task_comes_back_at_once(root):
     with Child() as child:
         pid = child.run("ready", {}).result
@@ -177,13 +169,14 @@ from lcdb_builders.run import pool as pool_module
 from lcdb_builders.run.pool import LocalPool
 from lcdb_builders.run.supervise import Child, Outcome
 
+pytestmark = pytest.mark.process
+
 child = Child()
 print(child.run("ready", {}).result, flush=True)
 child.run("compute", json.loads(sys.argv[1]))
 """
 
 
-@pytest.mark.process
 def test_a_child_dies_with_its_owner(root):
     """Also while it holds the GIL: nothing is left behind to compute for nobody."""
     block = block_to_json(block_of(root, "Hangs"))
@@ -260,7 +253,6 @@ def test_a_pool_reports_a_child_that_cannot_be_started(recorder):
         pool.outcome(pool.submit("compute", {"fails": True}))
 
 
-@pytest.mark.process
 def test_a_pool_computes_in_as_many_processes_as_it_has_threads():
     with LocalPool(2) as pool:
         assert (pool.threads(), pool.place) == (2, "2 workers on this machine")
