@@ -184,8 +184,8 @@ def non_gaussian_panels(
     shares = {name: _shares(one, bins) for name, one in named.items()}
     learners = list(dict.fromkeys(learner for one in shares.values() for learner in one))
     level = {
-        learner: np.mean([one[learner].non_gaussian.mean() for one in shares.values()
-                          if learner in one and one[learner].centre.size] or [np.inf])
+        learner: np.mean([float(one[learner].non_gaussian.mean()) for one in shares.values()
+                          if learner in one and one[learner].centre.size] or [float("inf")])
         for learner in learners
     }  # fmt: skip
     learners.sort(key=lambda learner: float(level[learner]))
