@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
+from concurrent.futures import Future
 from itertools import product
 from pathlib import Path
 
@@ -18,10 +20,12 @@ import pytest
 import xarray as xr
 from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.predict import cells as computing
+from lcdb_builders.predict import curve as own
 from lcdb_builders.predict import spending
 from lcdb_builders.predict.cells import Computed
 from lcdb_builders.predict.own_data import own_data
 from lcdb_builders.predict.spending import Pieces
+from lcdb_builders.run import compiling
 from lcdb_builders.sources.bundled import bundled
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -376,41 +380,144 @@ def test_workers_do_not_change_a_number(learner, monkeypatch):
 
 
 class Slow:
-    """Takes a hundredth of a second per cell, by a clock of its own."""
+    """Takes a hundredth of a second per cell, by a clock of its own, and computes at once."""
 
-    def __init__(self):
-        self.now, self.counts = 0.0, np.zeros((3, 1000), int)
+    def __init__(self, first=0.0):
+        self.now, self.first, self.counts = 0.0, first, np.zeros((3, 1000), int)
+        self.stopped = False
 
     def monotonic(self):
         return self.now
 
     def compute(self, piece):
-        self.now += 0.01 * piece.cells
+        self.now += self.first + 0.01 * piece.cells
+        self.first = 0.0
         self.counts[piece.first_size : piece.stop_size, piece.first : piece.stop] += 1
         return Computed({})
+
+    def submit(self, compute, piece):
+        done = Future()
+        done.set_result(spending._timed(self)(piece))
+        return done
+
+    def shutdown(self, **how):
+        self.stopped = True
+
+
+def spent_by(slow, monkeypatch, seconds):
+    """Spend a budget of so many seconds, by the clock of `slow`, in the place of processes."""
+    monkeypatch.setattr(spending, "time", slow)
+    monkeypatch.setattr(spending, "_processes", lambda *_: slow)
+    monkeypatch.setattr(spending, "_works", [slow])
+    told = Told()
+    ended = spending.spend(
+        slow, Pieces(3, 1000), lambda *_: None, workers=1, deadline=seconds, progress=told,
+        processes=False,
+    )  # fmt: skip
+    assert told.ended
+    return ended, told
 
 
 def test_a_budget_is_spent_on_all_sizes_alike(monkeypatch):
     slow = Slow()
-    monkeypatch.setattr(spending, "time", slow)
-    ended = spending.spend(
-        slow, Pieces(3, 1000), lambda *_: None, workers=1, seconds=2.0, progress=Told(),
-        processes=False,
-    )  # fmt: skip
+    ended, told = spent_by(slow, monkeypatch, seconds=2.0)
     done = np.flatnonzero(slow.counts.any(axis=0)).max()
     assert ended == "budget" and 60 <= done <= 80  # 200 cells, and a piece that was under way
-    assert (slow.counts[:, :done] == 1).all()
+    assert (slow.counts[:, :done] == 1).all() and slow.stopped
+    assert told.cells == slow.counts.sum()
 
 
+def test_a_budget_that_is_over_before_the_first_cell_starts_nothing(monkeypatch):
+    slow = Slow()
+    slow.now = 3.0
+    ended, told = spent_by(slow, monkeypatch, seconds=2.0)
+    assert ended == "budget" and told.cells == 0 and not slow.counts.any()
+
+
+class Hangs(ClassifierMixin, BaseEstimator):
+    """Its first fit of more than so many rows takes an hour; a file says that it has begun."""
+
+    def __init__(self, rows=0, begun=""):
+        self.rows, self.begun = rows, begun
+
+    def fit(self, X, y):
+        if len(y) > self.rows:
+            Path(self.begun).touch()
+            time.sleep(3600)
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.repeat(self.classes_[:1], len(X))
+
+
+class Until:
+    """A clock on which a budget is over as soon as a condition holds."""
+
+    sleep = staticmethod(time.sleep)
+
+    def __init__(self, condition):
+        self.is_over = condition
+
+    def monotonic(self):
+        return 1e9 if self.is_over() else 0.0
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "words"), [
+    (0, "before the first of 2000 cells was computed"),
+    (5, "before 1 of 2 sizes had a cell: n = 10$"),
+])  # fmt: skip
+def test_a_cell_that_takes_longer_than_the_budget_is_given_up(rows, words, tmp_path, monkeypatch):
+    """The process that computes it is ended; what was finished is kept."""
+    begun = tmp_path / "begun"
+    monkeypatch.setattr(spending, "time", Until(begun.exists))
+    with pytest.warns(PartialCurveWarning, match=f"Hangs: the budget was over {words}"):
+        found = lcdb.learning_curve(
+            Hangs(rows, str(begun)), X, Y, sizes=[5, 10], repetitions=1000, metrics="accuracy",
+            workers=1, budget=600,
+        )  # fmt: skip
+    assert found.attrs["ended"] == "budget" and found.status == "partial"
+    assert found.accuracy.shape == (2, 1)
+    assert np.isfinite(found.accuracy).values.tolist() == [[rows == 5], [False]]
+
+
+def test_compiling_is_told_once_and_ends_with_the_budget(monkeypatch, capsys):
+    def compile_kernels(kinds, workers, *, tell, look):
+        assert [kind.unit.learner for kind in kinds] == ["LDC"]
+        tell("compiling kernels")
+        look()
+        tell("compiled")
+
+    monkeypatch.setattr(compiling, "compile_kernels", compile_kernels)
+    options = {"sizes": [5], "repetitions": 1}
+    lcdb.learning_curve("LDC", X, Y, **options)
+    assert capsys.readouterr().err == "lcdb: compiling kernels\nlcdb: compiled\n"
+    lcdb.learning_curve("LDC", X, Y, progress=False, **options)
+    lcdb.learning_curve(GaussianNB(), X, Y, **options)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(spending, "deadline_of", lambda _: 0.0)
+    monkeypatch.setattr(own, "deadline_of", lambda _: 0.0)
+    with pytest.warns(PartialCurveWarning, match="there is no value at all"):
+        found = lcdb.learning_curve("LDC", X, Y, budget="1min", **options)
+    assert capsys.readouterr().err == "lcdb: compiling kernels\n"
+    assert list(found.data_vars) == list(METRICS) and np.isnan(found.auc).all()
+
+
+@pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", ["LDC", GaussianNB()])
-def test_a_budget_ends_a_curve(learner):
-    found = lcdb.learning_curve(
-        learner, X, Y, sizes=[5, 10, 20], repetitions=1_000_000, budget="0.5s", workers=2
-    )
-    assert found.attrs["ended"] == "budget" and 1 <= found.sizes["repetition"] < 1_000_000
-    whole = lcdb.learning_curve(learner, X, Y, sizes=[5, 10, 20], repetitions=2, budget=600)
+def test_a_budget_ends_a_curve(learner, monkeypatch):
+    told = Told()
+    options = {"sizes": [5, 10, 20], "workers": 2, "progress": told}
+    with monkeypatch.context() as soon:
+        soon.setattr(spending, "time", Until(lambda: told.cells > 20))
+        found = lcdb.learning_curve(learner, X, Y, repetitions=1_000_000, budget="5min", **options)
+    assert found.attrs["ended"] == "budget" and 5 <= found.sizes["repetition"] < 1_000_000
+    whole = lcdb.learning_curve(learner, X, Y, repetitions=2, budget="2h", **options)
     assert whole.attrs["ended"] == "complete" and whole.status == "complete"
+    assert np.array_equal(whole.accuracy, found.accuracy[:, :2])
 
 
 def interrupt_when(condition):

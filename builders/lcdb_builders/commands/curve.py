@@ -87,6 +87,7 @@ def _curves(arguments: argparse.Namespace) -> dict[str, xr.Dataset]:
     from lcdb_builders.predict.curve import curve_of
     from lcdb_builders.predict.estimators import learner_of
     from lcdb_builders.predict.own_data import OwnData
+    from lcdb_builders.predict.spending import deadline_of
     from lcdb_builders.sources.files import FileSource
 
     name = arguments.file.stem
@@ -112,7 +113,7 @@ def _curves(arguments: argparse.Namespace) -> dict[str, xr.Dataset]:
             scaling=arguments.scaling,
             seed=arguments.seed,
             workers=arguments.workers,
-            budget=arguments.budget,
+            deadline=deadline_of(arguments.budget),
         )
         for learner in learners
     }
