@@ -53,8 +53,22 @@ def test_a_metric_that_no_learner_has_is_told():
     ]
 
 
-@pytest.mark.server
-@pytest.mark.process
+def test_a_table_says_how_many_repetitions_each_learner_has():
+    """As after a budget, which is enough for 200 repetitions of one learner and for 4 of another."""
+    values = np.full((3, 2, 200), 0.5)
+    values[1, 0, 4:] = values[1, 1, 3:] = np.nan
+    values[2] = np.nan
+    coords = {"learner": ["LDC", "GSVC", "QDC"], "n": [10, 20]}
+    scores = xr.DataArray(values, coords, ("learner", "n", "repetition"), "accuracy")
+    title, names, counts, *_ = table(scores).splitlines()
+    assert title == "accuracy by number of training rows n: mean (5 % to 95 % quantile)"
+    columns = [names.index(name) for name in ("LDC", "GSVC", "QDC")]
+    assert [counts[left : left + 19].strip() for left in columns] == [
+        "200 repetitions", "3 to 4 repetitions", "0 repetitions",
+    ]  # fmt: skip
+    assert table(scores.sel(learner=["LDC"])).splitlines()[0].endswith("of 200 repetitions)")
+
+
 def test_every_option_reaches_the_curve(wine, capsys):
     options = {
         "--learner": "NNC", "--metric": "brier", "--sizes": "3", "--repetitions": "7",
