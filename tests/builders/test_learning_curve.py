@@ -33,6 +33,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import f1_score
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
@@ -45,7 +46,14 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import lcdb
-from lcdb.errors import ArgumentError, DatasetError, LabelError, PartialCurveWarning
+from lcdb.errors import (
+    ArgumentError,
+    DatasetError,
+    DatasetWarning,
+    ImportRefusedError,
+    LabelError,
+    PartialCurveWarning,
+)
 from lcdb.schema import METRICS, SAMPLINGS
 from tests.support.counts import counts, first
 
@@ -266,12 +274,46 @@ def test_a_pipeline_is_given_the_frame_and_a_name_its_numbers():
     found = lcdb.learning_curve(tree, frame, y, **options)
     assert found.learner == "ColumnTransformer+DecisionTreeClassifier"
     assert float(found.accuracy.sel(n=42).mean()) == 1.0
-    coded = lcdb.learning_curve("NNC", frame, y, **options)
+    filled = r"^own data: 1 missing cells were filled .*\(width: 1 by its median\)"
+    with pytest.warns(DatasetWarning, match=filled):
+        coded = lcdb.learning_curve("NNC", frame, y, **options)
     assert coded.attrs["dataset_sha256"] == found.attrs["dataset_sha256"]  # the same rows
     assert own_data(frame, y).numbers.origin["imputed"]["width"]["cells"] == 1
     assert own_data(frame, y).numbers.origin["categories"]["heavy"] == ["False", "True"]
     objects = own_data(frame.to_numpy(dtype=object), y).numbers
     assert objects.X.shape == (60, 4)
+
+
+def test_a_pipeline_fills_missing_cells_by_each_training_set():
+    """Nobody fills them before; a column without values is its own to handle."""
+    rng = np.random.default_rng(3)
+    holed = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    options = {"sizes": [30], "repetitions": 2, "workers": 1, "metrics": "accuracy"}
+    fills = make_pipeline(SimpleImputer(strategy="mean"), GaussianNB())
+    found = lcdb.learning_curve(fills, holed, Y, **options)
+    draws = Draws(150, own_data(holed, Y).key, 0, "random", "varying")
+    for repetition in range(2):
+        train, test = draws.train(30, repetition), draws.test(30, repetition)
+        means = np.nanmean(holed[train], axis=0)
+        model = GaussianNB().fit(np.where(np.isnan(holed[train]), means, holed[train]), Y[train])
+        right = model.score(np.where(np.isnan(holed[test]), means, holed[test]), Y[test])
+        assert found.accuracy[0, repetition] == pytest.approx(right, abs=1e-12)
+
+
+def test_a_column_without_values_is_left_out_and_told():
+    empty = np.column_stack([X, np.full(150, np.nan)])
+    options = {"sizes": [30], "repetitions": 2, "workers": 1}
+    with pytest.warns(DatasetWarning, match="^own data: no row has a value in 'x4'; left out"):
+        found = lcdb.learning_curve("LDC", empty, Y, **options)
+    assert found.identical(lcdb.learning_curve("LDC", X, Y, **options))
+
+
+def test_words_of_the_field_are_taken_where_they_mean_one_thing():
+    options = {"sizes": [30], "repetitions": 2, "workers": 1, "metrics": ["accuracy", "roc_auc"]}
+    found = lcdb.learning_curve("lda", X[:100], NAMES[:100], **options)
+    assert found.learner == "LDC" and found.roc_auc.attrs["direction"] == "maximize"
+    right = lcdb.learning_curve("LDC", X[:100], NAMES[:100], **{**options, "metrics": "auc"})
+    xr.testing.assert_allclose(found.roc_auc, right.auc, rtol=1e-6)
 
 
 def test_what_cannot_be_put_in_numbers_is_for_estimators_alone():
@@ -654,11 +696,18 @@ def test_own_labels_reach_functions():
     ("change", "error", "words"),
     [
         ({"learner": "LCD"}, LabelError, "Did you mean 'LDC'"),
+        ({"learner": "SVM"}, LabelError, "'GSVC' has a Gaussian kernel, 'LSVC' none"),
+        ({"learner": "kNN"}, LabelError, r"of k give KNeighborsClassifier\(k\)"),
+        (
+            {"learner": "lightgbm.LGBMClassifier"},
+            ImportRefusedError,
+            r"import it yourself and give .*: lcdb.learning_curve\(LGBMClassifier\(\), X, y\)$",
+        ),
         ({"learner": SVC}, ArgumentError, r"expected a classifier: SVC\(\)"),
-        ({"learner": Ridge()}, ArgumentError, "the learner is a Ridge"),
+        ({"learner": Ridge()}, ArgumentError, "the learner is a Ridge.*classification only"),
         ({"y": Y[::2]}, ArgumentError, "150 rows and y 75 labels"),
         ({"y": np.zeros(150)}, DatasetError, "y has 1 class"),
-        ({"y": X[:, 0]}, DatasetError, "not a regression target"),
+        ({"y": X[:, 0]}, DatasetError, "classification only.* not a regression target"),
         ({"y": [None, *NAMES[1:]]}, DatasetError, "1 missing labels"),
         ({"y": np.array(["a", *Y[1:].tolist()], object)}, ArgumentError, "cannot be sorted"),
         ({"y": X}, ArgumentError, r"shape \(150, 4\)"),

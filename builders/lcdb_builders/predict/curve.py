@@ -12,7 +12,13 @@ from typing import Any, cast
 import numpy as np
 import xarray as xr
 
-from lcdb.errors import ArgumentError, LabelError, PartialCurveWarning, did_you_mean
+from lcdb.errors import (
+    ArgumentError,
+    DatasetWarning,
+    LabelError,
+    PartialCurveWarning,
+    did_you_mean,
+)
 from lcdb.schema import SAMPLINGS, SCALINGS
 from lcdb_builders.domain.lost import Lost, told_lost
 from lcdb_builders.domain.sampling import largest_size
@@ -38,6 +44,8 @@ ROWS = ("test", "train")
 DRAWN = ("varying", "fixed")
 _WORDS = Words("learning", "cells", "to compute")
 _WHY = {"budget": "the budget was over", "interrupted": "it was interrupted"}
+# How many columns a warning names.
+_COLUMNS = 5
 _TIMES = {"fit_time": "time to fit", "score_time": "time to predict and score test rows"}
 
 
@@ -115,6 +123,8 @@ def learning_curve(
 
     Warns
     -----
+    DatasetWarning
+        Missing cells were filled, or columns without values left out: for names, and for scaling.
     PartialCurveWarning
         A classifier failed in some cells, or has no scores to rank by; or a budget or Ctrl-C left
         no cell of some sizes, or none at all.
@@ -203,7 +213,10 @@ def curve_of(
         top = min(len(train) for train, _ in splits)
     n = _sizes(sizes, top)
     threads = workers_of(workers)
-    work = asked.work(n, label, splits, scaled(own, scaling, asked.seed))
+    used = scaled(own, scaling, asked.seed)
+    if not learner.foreign or (used.coded and used.given is used.coded.X):
+        _warn_of_filled(own)
+    work = asked.work(n, label, splits, used)
     result = _Result(n, count, work.variables)
     shown = choose(_is_watched() if progress is None else progress, words=_WORDS, until=deadline)
     if isinstance(work, ByKernel):
@@ -329,11 +342,11 @@ class _Result:
         }
         if self.lost:
             msg = f"{unit.learner}: {told_lost(self.lost)}"
-            warnings.warn(msg, PartialCurveWarning, stacklevel=4)
+            warnings.warn(msg, PartialCurveWarning, stacklevel=5)
         left_out = self._left_out()
         if left_out:
             msg = f"{unit.learner}: {_WHY[ended]} before {left_out}"
-            warnings.warn(msg, PartialCurveWarning, stacklevel=4)
+            warnings.warn(msg, PartialCurveWarning, stacklevel=5)
         more = {
             "dataset_name": asked.own.name,
             "scaling": scaling,
@@ -347,7 +360,7 @@ class _Result:
 
     def _left_out(self) -> str:
         """Return in words of which sizes not a single cell was computed; empty if of none."""
-        never = [n for n, done in zip(self.n, self.done.any(axis=1), strict=True) if not done]
+        never = [n for n, done in zip(self.n, self.done, strict=True) if not done.any()]
         if len(never) == len(self.n):
             return f"the first of {self.done.size} cells was computed: there is no value at all"
         sizes = ", ".join(map(str, never[:5])) + (", ..." if len(never) > 5 else "")
@@ -358,6 +371,25 @@ def _described(name: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
     if not name.startswith("train_"):
         return dict(attrs)
     return {**attrs, "long_name": f"{attrs['long_name']}, of training rows"}
+
+
+def _warn_of_filled(own: OwnData) -> None:
+    """Warn of cells that were filled, and of columns without values, where numbers are used."""
+    origin = own.numbers.origin
+    empty = origin.get("empty_columns", ())
+    if empty and own.given is not own.numbers.X:  # of a file, its reader has warned
+        msg = f"{own.name}: no row has a value in {', '.join(map(repr, empty))}; left out"
+        warnings.warn(msg, DatasetWarning, stacklevel=5)
+    filled = origin.get("imputed", {})
+    if filled:
+        each = [f"{name}: {fact['cells']} by its {fact['by']}" for name, fact in filled.items()]
+        several = "; ".join(each[:_COLUMNS]) + ("; ..." if len(each) > _COLUMNS else "")
+        msg = (
+            f"{own.name}: {origin['imputed_cells']} missing cells were filled by values of all "
+            f"rows, test rows included ({several}); to fill them by each training set, give a "
+            "pipeline with SimpleImputer and the rows as they are"
+        )
+        warnings.warn(msg, DatasetWarning, stacklevel=5)
 
 
 # -- what was asked for ----------------------------------------------------------------------------
