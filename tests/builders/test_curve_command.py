@@ -54,7 +54,7 @@ def test_a_metric_that_no_learner_has_is_told():
 
 
 def test_a_table_says_how_many_repetitions_each_learner_has():
-    """As after a budget, which is enough for 200 repetitions of one learner and for 4 of another."""
+    """As after a budget: enough for 200 repetitions of one learner, for 4 of another."""
     values = np.full((3, 2, 200), 0.5)
     values[1, 0, 4:] = values[1, 1, 3:] = np.nan
     values[2] = np.nan
