@@ -326,7 +326,7 @@ def page_blocks():
 
 def test_the_page_about_plans_shows_plans(tmp_path):
     first, *others = (tomllib.loads(text) for text in page_blocks())
-    assert len(others) == 5
+    assert len(others) == 6
     (tmp_path / "mine.py").write_text(
         "class MyClassifier:\n    def fit(self, X, y): return self\n    predict = fit\n"
     )
