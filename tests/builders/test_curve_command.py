@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from lcdb_builders.predict import spending
 from lcdb_builders.predict.report import sentences, table
 from lcdb_builders.sources.files import FileSource
 
 import lcdb
 from lcdb.cli import main
-from lcdb.errors import ArgumentError
+from lcdb.errors import ArgumentError, NotBuiltError, PartialCurveWarning
 
 
 @pytest.fixture
@@ -67,6 +68,18 @@ def test_a_table_says_how_many_repetitions_each_learner_has():
         "200 repetitions", "3 to 4 repetitions", "0 repetitions",
     ]  # fmt: skip
     assert table(scores.sel(learner=["LDC"])).splitlines()[0].endswith("of 200 repetitions)")
+
+
+def test_a_budget_that_is_too_short_for_all_draws_nothing_and_says_so(wine, capsys, monkeypatch):
+    monkeypatch.setattr(spending, "deadline_of", lambda budget: {"1s": 0.0}[budget])
+    command = "curve wine.csv --target kind --learner sklearn.naive_bayes.GaussianNB --budget 1s"
+    with pytest.warns(PartialCurveWarning, match="GaussianNB: the budget was over before"):
+        assert main([*command.split(), "--sizes", "6,20"]) == NotBuiltError.exit_code
+    printed = capsys.readouterr()
+    assert "(5 % to 95 % quantile of 0 repetitions)" in printed.out
+    assert "No learner has any accuracy." in printed.out
+    assert "there is no accuracy to draw" in printed.err
+    assert not (wine / "wine-curve.svg").exists()
 
 
 def test_every_option_reaches_the_curve(wine, capsys):

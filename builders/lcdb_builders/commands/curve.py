@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lcdb.errors import ArgumentError, StorageError
+from lcdb.errors import ArgumentError, NotBuiltError, StorageError
 from lcdb.schema import SAMPLINGS, SCALINGS
 
 if TYPE_CHECKING:
@@ -67,10 +67,15 @@ def run(arguments: argparse.Namespace) -> None:
     out = arguments.out or Path(f"{arguments.file.stem}-curve.svg")
     if arguments.save:
         _save(curves, arguments.save)
-    _draw(scores, out)
     print(table(scores))
     print()
     print(sentences(scores))
+    # Of a learner for which the budget was too short there is nothing to draw.
+    drawn = scores.dropna("learner", how="all")
+    if not drawn.sizes["learner"]:
+        msg = f"there is no {arguments.metric} to draw; see above for the reason"
+        raise NotBuiltError(msg)
+    _draw(drawn, out)
     print(out)
 
 
