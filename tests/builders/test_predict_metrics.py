@@ -118,7 +118,7 @@ def test_a_function_sees_labels_probabilities_and_weights():
 
 def test_what_cannot_be_measured_is_told():
     with pytest.raises(LabelError, match="Did you mean 'f1_macro'"):
-        measures_of(["f1_micro"], NAMES)
+        measures_of(["f1_marco"], NAMES)
     with pytest.raises(ArgumentError, match="two metrics are called 'mcc'"):
         measures_of(["mcc", "mcc"], NAMES)
     with pytest.raises(ArgumentError, match="no metric"):

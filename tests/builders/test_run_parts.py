@@ -316,18 +316,19 @@ def test_a_bar_shows_rate_and_time_left():
         def isatty(self):
             return True
 
-    stream = Terminal()
-    bar = Bar(stream)
-    bar.begin(cost=10.0, cells=200)
-    bar.advance(cost=5.0, cells=100)
-    bar.tell("a line above")
-    bar.advance(cost=5.0, cells=100)
-    bar.end()
-    text = stream.getvalue()
-    assert "a line above" in text
-    assert "cells/s" in text
-    assert "100%" in text
-    assert "left" in text
+    for parts, percent, left in ((1, "50%", True), (2, "100%", False)):
+        stream = Terminal()
+        bar = Bar(stream)
+        bar.begin(cost=10.0, cells=200)
+        for _ in range(parts):
+            bar.advance(cost=5.0, cells=100)
+        bar.tell("a line above")
+        bar.end()
+        text = stream.getvalue()
+        assert "a line above" in text
+        assert "cells/s" in text
+        assert percent in text
+        assert ("left" in text.rpartition("building")[2]) == left
 
 
 @pytest.mark.parametrize("widgets", [False, True])
