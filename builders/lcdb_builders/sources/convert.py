@@ -114,7 +114,7 @@ def to_snapshot(
         for column in table.columns
         if column.name != target
     ]
-    empty = [column.name for column in features if column.missing.all()]
+    empty = [column.name for column in features if len(y) and column.missing.all()]
     features = [column for column in features if column.name not in empty]
     _check_shape(target, len(y), len(class_names), len(features))
     if empty:
