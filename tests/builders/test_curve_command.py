@@ -82,6 +82,8 @@ def test_a_budget_that_is_too_short_for_all_draws_nothing_and_says_so(wine, caps
     assert not (wine / "wine-curve.svg").exists()
 
 
+@pytest.mark.process  # under a budget all is computed in processes
+@pytest.mark.slow
 def test_every_option_reaches_the_curve(wine, capsys):
     options = {
         "--learner": "NNC", "--metric": "brier", "--sizes": "3", "--repetitions": "7",
