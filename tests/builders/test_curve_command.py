@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -11,7 +13,7 @@ from lcdb_builders.sources.files import FileSource
 
 import lcdb
 from lcdb.cli import main
-from lcdb.errors import ArgumentError, NotBuiltError, PartialCurveWarning
+from lcdb.errors import ArgumentError, NotBuiltError
 
 
 @pytest.fixture
@@ -73,12 +75,15 @@ def test_a_table_says_how_many_repetitions_each_learner_has():
 def test_a_budget_that_is_too_short_for_all_draws_nothing_and_says_so(wine, capsys, monkeypatch):
     monkeypatch.setattr(spending, "deadline_of", lambda budget: {"1s": 0.0}[budget])
     command = "curve wine.csv --target kind --learner sklearn.naive_bayes.GaussianNB --budget 1s"
-    with pytest.warns(PartialCurveWarning, match="GaussianNB: the budget was over before"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
         assert main([*command.split(), "--sizes", "6,20"]) == NotBuiltError.exit_code
     printed = capsys.readouterr()
     assert "(5 % to 95 % quantile of 0 repetitions)" in printed.out
     assert "No learner has any accuracy." in printed.out
-    assert "there is no accuracy to draw" in printed.err
+    told, error = printed.err.splitlines()
+    assert told.startswith("lcdb: GaussianNB: the budget was over before the first of 400 cells")
+    assert error == "lcdb: there is no accuracy to draw; see above for the reason"
     assert not (wine / "wine-curve.svg").exists()
 
 
