@@ -236,8 +236,8 @@ for learner in ("GSVC", "NNC"):
 """
 
 
+@pytest.mark.full
 @pytest.mark.process
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux says so there")
 def test_a_worker_takes_at_most_200_megabytes():
     """Tables of all pairs of these rows have 233 MB and more."""
@@ -410,7 +410,7 @@ def test_sizes_are_log_spaced_unless_listed():
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", ["LDC", GaussianNB()])
+@pytest.mark.parametrize("learner", first(["LDC", GaussianNB()], 1))
 def test_workers_do_not_change_a_number(learner, monkeypatch):
     monkeypatch.setattr(spending, "_ALONE", 0.0)  # other processes from the second piece on
     monkeypatch.setattr(spending, "_WORTH", 0.0)
@@ -550,7 +550,7 @@ def test_compiling_is_told_once_and_ends_with_the_budget(monkeypatch, capsys):
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", ["LDC", GaussianNB()])
+@pytest.mark.parametrize("learner", first(["LDC", GaussianNB()], 1))
 def test_a_budget_ends_a_curve(learner, monkeypatch):
     told = Told()
     options = {"sizes": [5, 10, 20], "workers": 2, "progress": told}
@@ -612,7 +612,7 @@ def test_an_executor_is_ended_whose_thread_has_not_begun():
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", ["LDC", GaussianNB()])
+@pytest.mark.parametrize("learner", first(["LDC", GaussianNB()], 1))
 def test_ctrl_c_returns_what_is_there(learner, monkeypatch):
     monkeypatch.setattr(spending, "_ALONE", 0.1)
     told = Told()
