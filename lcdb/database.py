@@ -64,7 +64,8 @@ def open(
     path
         A directory that ``lcdb build`` made (its cubes are in ``cubes/``), or one ``.nc`` file; or
         the URL of one, ``https://…`` or any that fsspec knows (``s3://…``, with the extra
-        ``remote``), where ``lcdb index`` has written an index.
+        ``remote``), where ``lcdb index`` has written an index. Or, where there is no such folder,
+        the name of a database that ships, as commands take it: ``"reference"``, ``"tutorial"``.
     chunks
         None for plain arrays, best for slices. ``"auto"`` for dask arrays of whole curves; a dict
         from dim to chunk length for others.
@@ -96,6 +97,9 @@ def open(
     ...     curve.dims
     ('n', 'repetition')
     """
+    from lcdb.shipped import named
+
+    path = named(path) if isinstance(path, str) else path
     return Database(path, chunks=chunks, check=check, cache=cache, storage_options=storage_options)
 
 

@@ -156,6 +156,32 @@ class MissingExtraError(LCDBError, ImportError):
     """Something needs an optional part of lcdb that is not installed."""
 
 
+# Words of the field for learners and metrics, and the names that they have here.
+_WORDS = {
+    "1nn": "NNC",
+    "acc": "accuracy",
+    "adaboost": "ADAB",
+    "brier_score": "brier",
+    "decision_tree": "DT",
+    "knn": "NNC",
+    "lda": "LDC",
+    "log_loss": "cross_entropy",
+    "logistic_regression": "LREG",
+    "logloss": "cross_entropy",
+    "lr": "LREG",
+    "nearest_centroid": "NMC",
+    "neg_brier_score": "brier",
+    "neg_log_loss": "cross_entropy",
+    "qda": "QDC",
+    "random_forest": "RFOR",
+    "rf": "RFOR",
+    "roc_auc": "auc",
+    "roc_auc_ovr": "auc",
+    "svc": "GSVC",
+    "svm": "GSVC",
+}
+
+
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """Return ``" Did you mean 'x'?"`` for the closest known name, else the list of known ones.
 
@@ -163,14 +189,16 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     --------
     >>> did_you_mean("LCD", ["LDC", "QDC"])
     " Did you mean 'LDC'?"
-    >>> did_you_mean("acc", ["accuracy", "auc"])
-    " Did you mean 'accuracy'?"
+    >>> did_you_mean("acc", ["accuracy", "auc"]), did_you_mean("SVM", ["LDC", "GSVC"])
+    (" Did you mean 'accuracy'?", " Did you mean 'GSVC'?")
     >>> did_you_mean("zzz", ["LDC", "QDC"])
     ' Known: LDC, QDC.'
     """
-    names = [str(k) for k in known]
+    # What is absent is no suggestion, though it may be a name elsewhere.
+    names = [str(k) for k in known if str(k) != str(name)]
     folded = {k.casefold(): k for k in names}
     asked = str(name).casefold()
+    asked = _WORDS.get(asked, asked).casefold()
     # The beginning of one name alone is an abbreviation: closer than any other name of like length.
     close = [k for k in folded if len(asked) > 1 and k.startswith(asked)]
     if len(close) != 1:

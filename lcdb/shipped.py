@@ -106,6 +106,11 @@ def turan2026() -> Database:
 
 def _summaries(plan: str) -> Database:
     """Open the summaries of a plan, which were checked when they were packaged."""
+    return Database(_summaries_folder(plan), check=False)
+
+
+def _summaries_folder(plan: str) -> Path:
+    """Return where the summaries of a plan are; raise where this installation has none."""
     folder = _DATA / plan
     if not any((folder / "summaries").glob("*.nc")):
         msg = (
@@ -114,7 +119,7 @@ def _summaries(plan: str) -> Database:
             f"SMALL --sizes {_SIZES[plan]}', and lcdb.open('SMALL')"
         )
         raise NotFoundError(msg)
-    return Database(folder, check=False)
+    return folder
 
 
 def experiments(*, chunks: Any = None) -> Database:
@@ -138,7 +143,7 @@ def experiments(*, chunks: Any = None) -> Database:
     return Database(_DATA / "experiments", chunks=chunks, check=False)
 
 
-# Names on a command line, and the calls that do the same.
+# Names on a command line and for `lcdb.open`, and the calls that do the same.
 _CALLS = {
     "crossing": "lcdb.shipped.crossing()",
     "experiments": "lcdb.shipped.experiments()",
@@ -149,7 +154,7 @@ _CALLS = {
 
 
 def named(path: str) -> str:
-    """Return where a database is that is named on a command line: shipped ones have names.
+    """Return where a database is that is given by its name, if it ships, or by its path.
 
     Examples
     --------
@@ -158,9 +163,7 @@ def named(path: str) -> str:
     """
     if path not in _CALLS or Path(path).exists():
         return path
-    if path in _SIZES:
-        _summaries(path).close()  # says how to make it, where this installation has none
-    return str(_DATA / path)
+    return str(_summaries_folder(path) if path in _SIZES else _DATA / path)
 
 
 def opening(path: object) -> str:

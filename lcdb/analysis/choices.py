@@ -77,6 +77,10 @@ def chosen_values(cube: xr.Dataset, learner: str, metric: str = "accuracy") -> x
         msg = f"no metric {metric!r}.{did_you_mean(metric, METRICS)}"
         raise LabelError(msg)
     rule = _rule(cube, learner)
+    known = [name for name in METRICS if f"choice_{name}" in cube]
+    if metric not in known:
+        msg = f"no values were chosen by {metric!r} in this cube.{did_you_mean(metric, known)}"
+        raise LabelError(msg)
     grid = np.asarray(rule["grid"])
     numbers = grid.astype(float) if grid.dtype.kind in "biuf" else grid.astype(object)
     part = cube[[f"choice_{metric}", f"choice_flag_{metric}"]]

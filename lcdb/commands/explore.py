@@ -17,7 +17,8 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``lcdb explore``."""
-    what = f"a database directory, a cube or a summary; {SHIPPED}"
+    ships = SHIPPED.replace(" experiments,", "")  # which have no curves to show
+    what = f"a database directory, a cube or a summary; {ships}"
     parser.add_argument("database", metavar="DIR", help=what)
     parser.add_argument(
         "--port", type=int, default=0, help="of the address; any that is free unless given"

@@ -11,7 +11,7 @@ import xarray as xr
 
 from lcdb.errors import ArgumentError, LabelError, NotBuiltError
 from lcdb.schema import UNIT_DIMS
-from lcdb.selection import Labels, as_list, check_scaling
+from lcdb.selection import Labels, as_list, check_labels, check_scaling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,14 +53,16 @@ class Choice:
 
     def cells(self) -> xr.DataArray | xr.Dataset:
         """Return the array of the one dataset, or of its summary what it knows of the cells."""
-        if not self.header.is_summary:
+        header = self.header
+        if not header.is_summary:
             return self.one()
+        check_labels([header], self.labels, f"summary {header.id} ({header.name})")
         labels = {
             name: label if isinstance(label, str) else list(label)
             for name, label in {**self.labels, "metric": self.metric}.items()
             if label is not None
         }
-        cells = self.db[self.header.key].sel(labels)
+        cells = self.db[header.key].sel(labels)
         return cells.dropna("n", how="all", subset=["mean"])
 
     def all_cells(self) -> dict[Key, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lcdb.errors import LabelError, did_you_mean
 from lcdb.plot import answers, turan2026
 from lcdb.plot.chosen import Figure
-from lcdb.selection import Labels
+from lcdb.selection import Labels, check_metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,6 +68,7 @@ def draw(
     if name not in FIGURES:
         msg = f"there is no figure {name!r}.{did_you_mean(name, FIGURES)}"
         raise LabelError(msg)
+    check_metric(metric)
     figure = FIGURES[name]
     asked = {"learner": learner, "sampling": sampling, "split": split, "tuning": tuning}
     db = db.scaled(scaling)

@@ -92,9 +92,11 @@ class Content:
         self, db: Database, sizes: str, opens: str, cubes: Mapping[Key, Mapping[str, str]]
     ) -> None:
         if not db.headers:
-            msg = (
-                f"{db.path} holds no learning curves, which are what the page shows; expected a "
-                "database that 'lcdb build' made from a plan of curves"
+            msg = f"{db.path} holds no learning curves, which are what the page shows; " + (
+                "of experiments there are figures and tables: 'lcdb plot DIR --paper "
+                "jordan2018 --figure 1', 'lcdb tables DIR --paper jordan2018'"
+                if db.experiments
+                else "expected a database that 'lcdb build' made from a plan of curves"
             )
             raise NotFoundError(msg)
         self.db, self.opens, self.cubes = db, opens, cubes

@@ -42,7 +42,7 @@ def test_jobs_wait_for_their_family_and_keep_their_order(tmp_path):
     jobs, kinds = jobs_and_kinds(Journal(tmp_path))
     compilation = Compilation({family: kinds[family] for family in ("trees", "neighbours")})
     assert compilation.seconds == compile_seconds("trees") + compile_seconds("neighbours")
-    assert compilation.announcement.endswith("once: DT, NNC")
+    assert compilation.announcement.endswith("once: DT, NNC (about 44 s of one core)")
     free = compilation.hold(jobs)
     assert {learner(job) for job in free} == {"draws", "LDC"}  # draws need no learner's kernels
     assert [compilation.next(), compilation.next(), compilation.next()] == [
@@ -153,5 +153,5 @@ def test_what_is_compiled_is_computed_meanwhile_and_the_rest_after_it(tmp_path, 
     assert tally.computed == len(jobs)
     assert told.cost == len(jobs) + compile_seconds("trees")
     assert told.cells == sum(job.cells for job in jobs)
-    assert told.lines[0] == "compiling kernels for this machine, once: DT"
+    assert told.lines[0] == "compiling kernels for this machine, once: DT (about 40 s of one core)"
     assert told.lines[2:] == ([line] if line else [])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import xarray as xr
+from lcdb_builders.predict import spending
 from lcdb_builders.predict.report import sentences, table
 from lcdb_builders.sources.files import FileSource
 
 import lcdb
 from lcdb.cli import main
-from lcdb.errors import ArgumentError
+from lcdb.errors import ArgumentError, NotBuiltError
 
 
 @pytest.fixture
@@ -53,8 +56,39 @@ def test_a_metric_that_no_learner_has_is_told():
     ]
 
 
-@pytest.mark.server
-@pytest.mark.process
+def test_a_table_says_how_many_repetitions_each_learner_has():
+    """As after a budget: enough for 200 repetitions of one learner, for 4 of another."""
+    values = np.full((3, 2, 200), 0.5)
+    values[1, 0, 4:] = values[1, 1, 3:] = np.nan
+    values[2] = np.nan
+    coords = {"learner": ["LDC", "GSVC", "QDC"], "n": [10, 20]}
+    scores = xr.DataArray(values, coords, ("learner", "n", "repetition"), "accuracy")
+    title, names, counts, *_ = table(scores).splitlines()
+    assert title == "accuracy by number of training rows n: mean (5 % to 95 % quantile)"
+    columns = [names.index(name) for name in ("LDC", "GSVC", "QDC")]
+    assert [counts[left : left + 19].strip() for left in columns] == [
+        "200 repetitions", "3 to 4 repetitions", "0 repetitions",
+    ]  # fmt: skip
+    assert table(scores.sel(learner=["LDC"])).splitlines()[0].endswith("of 200 repetitions)")
+
+
+def test_a_budget_that_is_too_short_for_all_draws_nothing_and_says_so(wine, capsys, monkeypatch):
+    monkeypatch.setattr(spending, "deadline_of", lambda budget: {"1s": 0.0}[budget])
+    command = "curve wine.csv --target kind --learner sklearn.naive_bayes.GaussianNB --budget 1s"
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert main([*command.split(), "--sizes", "6,20"]) == NotBuiltError.exit_code
+    printed = capsys.readouterr()
+    assert "(5 % to 95 % quantile of 0 repetitions)" in printed.out
+    assert "No learner has any accuracy." in printed.out
+    told, error = printed.err.splitlines()
+    assert told.startswith("lcdb: GaussianNB: the budget was over before the first of 400 cells")
+    assert error == "lcdb: there is no accuracy to draw; see above for the reason"
+    assert not (wine / "wine-curve.svg").exists()
+
+
+@pytest.mark.process  # under a budget all is computed in processes
+@pytest.mark.slow
 def test_every_option_reaches_the_curve(wine, capsys):
     options = {
         "--learner": "NNC", "--metric": "brier", "--sizes": "3", "--repetitions": "7",

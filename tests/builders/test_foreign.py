@@ -30,6 +30,7 @@ from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.storage.layout import Lengths
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -468,3 +469,59 @@ def test_a_timing_ends_when_a_block_would_and_imports_are_none_of_it(tmp_path):
     timed = time_units([unit, hanging], tmp_path, allow_import=True, workers=2, timeout=2)
     assert timed[timing_key(unit)].sizes == (60,)
     assert timed[timing_key(hanging)] == Timing((60,), (2,))
+
+
+# -- steps for some columns ------------------------------------------------------------------------
+
+STEPS = [
+    ["sklearn.preprocessing.OneHotEncoder", {"handle_unknown": "ignore", "columns": ["colour"]}],
+    ["sklearn.preprocessing.StandardScaler", {"columns": "numeric"}],
+    ["sklearn.naive_bayes.GaussianNB"],
+]
+
+
+def mixed():
+    """A dataset with numbers, categories and a further column of categories."""
+    rng = np.random.default_rng(6)
+    X = np.column_stack([rng.normal(size=40), rng.integers(0, 3, 40), rng.integers(0, 2, 40)])
+    origin = {"categories": {"colour": ["r", "g", "b"], "shop": ["n", "s"]}}
+    names = ("width", "colour", "shop")
+    return snapshots.Snapshot("mixed", X, np.arange(40) % 2, names, ("no", "yes"), "m", origin)
+
+
+def test_a_plan_names_the_columns_of_a_step():
+    plan = load_plan({"datasets": [61], "learners": {"NB": {"steps": STEPS}}})
+    assert load_plan(plan.content).content == plan.content
+    learners, dataset = plan_learners(plan), mixed()
+    unit = units(plan, dataset, learners)[-1]
+    assert unit.parameters["onehotencoder__columns"] == ["colour"]
+    key = stream_key(1, "ab", "learner", "NB")
+    model = learners["NB"].estimator(dataset, unit.parameters, key=key, n=30, repetition=0)
+    train, test = slice(0, 30), slice(30, 40)
+    found = model.estimator.fit(dataset.X[train], dataset.y[train]).predict_proba(dataset.X[test])
+
+    def by_hand(rows):
+        width, colour, shop = dataset.X[rows].T
+        known = np.unique(dataset.X[train, 1])
+        scaled = (width - dataset.X[train, 0].mean()) / dataset.X[train, 0].std()
+        return np.column_stack([colour[:, None] == known, scaled, shop])
+
+    right = GaussianNB().fit(by_hand(train), dataset.y[train]).predict_proba(by_hand(test))
+    np.testing.assert_allclose(found, right, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([STEPS[2], STEPS[0]], "expected them first, and a classifier after them"),
+        ([["sklearn.preprocessing.StandardScaler"], STEPS[0], STEPS[2]], "expected them first"),
+        ([["sklearn.preprocessing.StandardScaler", {"columns": ["widht"]}], STEPS[2]],
+         "learners.NB.standardscaler__columns: dataset mixed has no column 'widht'. Did you mean"),
+        ([["sklearn.preprocessing.StandardScaler", {"columns": "all"}], STEPS[2]],
+         "columns is 'all'; expected a list of names, 'nominal' or 'numeric'"),
+    ],
+)  # fmt: skip
+def test_columns_that_cannot_be_meant_are_told(steps, words):
+    plan = load_plan({"datasets": [61], "learners": {"NB": {"steps": steps}}})
+    with pytest.raises(PlanError, match=words):
+        units(plan, mixed(), plan_learners(plan))

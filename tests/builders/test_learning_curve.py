@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
+from concurrent.futures import Future
 from itertools import product
 from pathlib import Path
 
@@ -18,10 +20,12 @@ import pytest
 import xarray as xr
 from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.predict import cells as computing
+from lcdb_builders.predict import curve as own
 from lcdb_builders.predict import spending
 from lcdb_builders.predict.cells import Computed
 from lcdb_builders.predict.own_data import own_data
 from lcdb_builders.predict.spending import Pieces
+from lcdb_builders.run import compiling
 from lcdb_builders.sources.bundled import bundled
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -29,6 +33,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import f1_score
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
@@ -41,7 +46,14 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import lcdb
-from lcdb.errors import ArgumentError, DatasetError, LabelError, PartialCurveWarning
+from lcdb.errors import (
+    ArgumentError,
+    DatasetError,
+    DatasetWarning,
+    ImportRefusedError,
+    LabelError,
+    PartialCurveWarning,
+)
 from lcdb.schema import METRICS, SAMPLINGS
 from tests.support.counts import counts, first
 
@@ -262,12 +274,46 @@ def test_a_pipeline_is_given_the_frame_and_a_name_its_numbers():
     found = lcdb.learning_curve(tree, frame, y, **options)
     assert found.learner == "ColumnTransformer+DecisionTreeClassifier"
     assert float(found.accuracy.sel(n=42).mean()) == 1.0
-    coded = lcdb.learning_curve("NNC", frame, y, **options)
+    filled = r"^own data: 1 missing cells were filled .*\(width: 1 by its median\)"
+    with pytest.warns(DatasetWarning, match=filled):
+        coded = lcdb.learning_curve("NNC", frame, y, **options)
     assert coded.attrs["dataset_sha256"] == found.attrs["dataset_sha256"]  # the same rows
     assert own_data(frame, y).numbers.origin["imputed"]["width"]["cells"] == 1
     assert own_data(frame, y).numbers.origin["categories"]["heavy"] == ["False", "True"]
     objects = own_data(frame.to_numpy(dtype=object), y).numbers
     assert objects.X.shape == (60, 4)
+
+
+def test_a_pipeline_fills_missing_cells_by_each_training_set():
+    """Nobody fills them before; a column without values is its own to handle."""
+    rng = np.random.default_rng(3)
+    holed = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    options = {"sizes": [30], "repetitions": 2, "workers": 1, "metrics": "accuracy"}
+    fills = make_pipeline(SimpleImputer(strategy="mean"), GaussianNB())
+    found = lcdb.learning_curve(fills, holed, Y, **options)
+    draws = Draws(150, own_data(holed, Y).key, 0, "random", "varying")
+    for repetition in range(2):
+        train, test = draws.train(30, repetition), draws.test(30, repetition)
+        means = np.nanmean(holed[train], axis=0)
+        model = GaussianNB().fit(np.where(np.isnan(holed[train]), means, holed[train]), Y[train])
+        right = model.score(np.where(np.isnan(holed[test]), means, holed[test]), Y[test])
+        assert found.accuracy[0, repetition] == pytest.approx(right, abs=1e-12)
+
+
+def test_a_column_without_values_is_left_out_and_told():
+    empty = np.column_stack([X, np.full(150, np.nan)])
+    options = {"sizes": [30], "repetitions": 2, "workers": 1}
+    with pytest.warns(DatasetWarning, match="^own data: no row has a value in 'x4'; left out"):
+        found = lcdb.learning_curve("LDC", empty, Y, **options)
+    assert found.identical(lcdb.learning_curve("LDC", X, Y, **options))
+
+
+def test_words_of_the_field_are_taken_where_they_mean_one_thing():
+    options = {"sizes": [30], "repetitions": 2, "workers": 1, "metrics": ["accuracy", "roc_auc"]}
+    found = lcdb.learning_curve("lda", X[:100], NAMES[:100], **options)
+    assert found.learner == "LDC" and found.roc_auc.attrs["direction"] == "maximize"
+    right = lcdb.learning_curve("LDC", X[:100], NAMES[:100], **{**options, "metrics": "auc"})
+    xr.testing.assert_allclose(found.roc_auc, right.auc, rtol=1e-6)
 
 
 def test_what_cannot_be_put_in_numbers_is_for_estimators_alone():
@@ -362,6 +408,7 @@ def test_sizes_are_log_spaced_unless_listed():
     assert listed.n.values.tolist() == [3, 9]
 
 
+@pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", first(["LDC", GaussianNB()], 1))
 def test_workers_do_not_change_a_number(learner, monkeypatch):
@@ -376,41 +423,144 @@ def test_workers_do_not_change_a_number(learner, monkeypatch):
 
 
 class Slow:
-    """Takes a hundredth of a second per cell, by a clock of its own."""
+    """Takes a hundredth of a second per cell, by a clock of its own, and computes at once."""
 
-    def __init__(self):
-        self.now, self.counts = 0.0, np.zeros((3, 1000), int)
+    def __init__(self, first=0.0):
+        self.now, self.first, self.counts = 0.0, first, np.zeros((3, 1000), int)
+        self.stopped = False
 
     def monotonic(self):
         return self.now
 
     def compute(self, piece):
-        self.now += 0.01 * piece.cells
+        self.now += self.first + 0.01 * piece.cells
+        self.first = 0.0
         self.counts[piece.first_size : piece.stop_size, piece.first : piece.stop] += 1
         return Computed({})
+
+    def submit(self, compute, piece):
+        done = Future()
+        done.set_result(spending._timed(self)(piece))
+        return done
+
+    def shutdown(self, **how):
+        self.stopped = True
+
+
+def spent_by(slow, monkeypatch, seconds):
+    """Spend a budget of so many seconds, by the clock of `slow`, in the place of processes."""
+    monkeypatch.setattr(spending, "time", slow)
+    monkeypatch.setattr(spending, "_processes", lambda *_: slow)
+    monkeypatch.setattr(spending, "_works", [slow])
+    told = Told()
+    ended = spending.spend(
+        slow, Pieces(3, 1000), lambda *_: None, workers=1, deadline=seconds, progress=told,
+        processes=False,
+    )  # fmt: skip
+    assert told.ended
+    return ended, told
 
 
 def test_a_budget_is_spent_on_all_sizes_alike(monkeypatch):
     slow = Slow()
-    monkeypatch.setattr(spending, "time", slow)
-    ended = spending.spend(
-        slow, Pieces(3, 1000), lambda *_: None, workers=1, seconds=2.0, progress=Told(),
-        processes=False,
-    )  # fmt: skip
+    ended, told = spent_by(slow, monkeypatch, seconds=2.0)
     done = np.flatnonzero(slow.counts.any(axis=0)).max()
     assert ended == "budget" and 60 <= done <= 80  # 200 cells, and a piece that was under way
-    assert (slow.counts[:, :done] == 1).all()
+    assert (slow.counts[:, :done] == 1).all() and slow.stopped
+    assert told.cells == slow.counts.sum()
 
 
+def test_a_budget_that_is_over_before_the_first_cell_starts_nothing(monkeypatch):
+    slow = Slow()
+    slow.now = 3.0
+    ended, told = spent_by(slow, monkeypatch, seconds=2.0)
+    assert ended == "budget" and told.cells == 0 and not slow.counts.any()
+
+
+class Hangs(ClassifierMixin, BaseEstimator):
+    """Its first fit of more than so many rows takes an hour; a file says that it has begun."""
+
+    def __init__(self, rows=0, begun=""):
+        self.rows, self.begun = rows, begun
+
+    def fit(self, X, y):
+        if len(y) > self.rows:
+            Path(self.begun).touch()
+            time.sleep(3600)
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.repeat(self.classes_[:1], len(X))
+
+
+class Until:
+    """A clock on which a budget is over as soon as a condition holds."""
+
+    sleep = staticmethod(time.sleep)
+
+    def __init__(self, condition):
+        self.is_over = condition
+
+    def monotonic(self):
+        return 1e9 if self.is_over() else 0.0
+
+
+@pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", ["LDC", GaussianNB()])
-def test_a_budget_ends_a_curve(learner):
-    found = lcdb.learning_curve(
-        learner, X, Y, sizes=[5, 10, 20], repetitions=1_000_000, budget="0.5s", workers=2
-    )
-    assert found.attrs["ended"] == "budget" and 1 <= found.sizes["repetition"] < 1_000_000
-    whole = lcdb.learning_curve(learner, X, Y, sizes=[5, 10, 20], repetitions=2, budget=600)
+@pytest.mark.parametrize(("rows", "words"), [
+    (0, "before the first of 2000 cells was computed"),
+    (5, "before 1 of 2 sizes had a cell: n = 10$"),
+])  # fmt: skip
+def test_a_cell_that_takes_longer_than_the_budget_is_given_up(rows, words, tmp_path, monkeypatch):
+    """The process that computes it is ended; what was finished is kept."""
+    begun = tmp_path / "begun"
+    monkeypatch.setattr(spending, "time", Until(begun.exists))
+    with pytest.warns(PartialCurveWarning, match=f"Hangs: the budget was over {words}"):
+        found = lcdb.learning_curve(
+            Hangs(rows, str(begun)), X, Y, sizes=[5, 10], repetitions=1000, metrics="accuracy",
+            workers=1, budget=600,
+        )  # fmt: skip
+    assert found.attrs["ended"] == "budget" and found.status == "partial"
+    assert found.accuracy.shape == (2, 1)
+    assert np.isfinite(found.accuracy).values.tolist() == [[rows == 5], [False]]
+
+
+def test_compiling_is_told_once_and_ends_with_the_budget(monkeypatch, capsys):
+    def compile_kernels(kinds, workers, *, tell, look):
+        assert [kind.unit.learner for kind in kinds] == ["LDC"]
+        tell("compiling kernels")
+        look()
+        tell("compiled")
+
+    monkeypatch.setattr(compiling, "compile_kernels", compile_kernels)
+    options = {"sizes": [5], "repetitions": 1}
+    lcdb.learning_curve("LDC", X, Y, **options)
+    assert capsys.readouterr().err == "lcdb: compiling kernels\nlcdb: compiled\n"
+    lcdb.learning_curve("LDC", X, Y, progress=False, **options)
+    lcdb.learning_curve(GaussianNB(), X, Y, **options)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(spending, "deadline_of", lambda _: 0.0)
+    monkeypatch.setattr(own, "deadline_of", lambda _: 0.0)
+    with pytest.warns(PartialCurveWarning, match="there is no value at all"):
+        found = lcdb.learning_curve("LDC", X, Y, budget="1min", **options)
+    assert capsys.readouterr().err == "lcdb: compiling kernels\n"
+    assert list(found.data_vars) == list(METRICS) and np.isnan(found.auc).all()
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", first(["LDC", GaussianNB()], 1))
+def test_a_budget_ends_a_curve(learner, monkeypatch):
+    told = Told()
+    options = {"sizes": [5, 10, 20], "workers": 2, "progress": told}
+    with monkeypatch.context() as soon:
+        soon.setattr(spending, "time", Until(lambda: told.cells > 20))
+        found = lcdb.learning_curve(learner, X, Y, repetitions=1_000_000, budget="5min", **options)
+    assert found.attrs["ended"] == "budget" and 5 <= found.sizes["repetition"] < 1_000_000
+    whole = lcdb.learning_curve(learner, X, Y, repetitions=2, budget="2h", **options)
     assert whole.attrs["ended"] == "complete" and whole.status == "complete"
+    assert np.array_equal(whole.accuracy, found.accuracy[:, :2])
 
 
 def interrupt_when(condition):
@@ -460,6 +610,7 @@ def test_an_executor_is_ended_whose_thread_has_not_begun():
         spending._stop(Starting(1000), processes=True, running=[])
 
 
+@pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", first(["LDC", GaussianNB()], 1))
 def test_ctrl_c_returns_what_is_there(learner, monkeypatch):
@@ -547,11 +698,18 @@ def test_own_labels_reach_functions():
     ("change", "error", "words"),
     [
         ({"learner": "LCD"}, LabelError, "Did you mean 'LDC'"),
+        ({"learner": "SVM"}, LabelError, "'GSVC' has a Gaussian kernel, 'LSVC' none"),
+        ({"learner": "kNN"}, LabelError, r"of k give KNeighborsClassifier\(k\)"),
+        (
+            {"learner": "lightgbm.LGBMClassifier"},
+            ImportRefusedError,
+            r"import it yourself and give .*: lcdb.learning_curve\(LGBMClassifier\(\), X, y\)$",
+        ),
         ({"learner": SVC}, ArgumentError, r"expected a classifier: SVC\(\)"),
-        ({"learner": Ridge()}, ArgumentError, "the learner is a Ridge"),
+        ({"learner": Ridge()}, ArgumentError, "the learner is a Ridge.*classification only"),
         ({"y": Y[::2]}, ArgumentError, "150 rows and y 75 labels"),
         ({"y": np.zeros(150)}, DatasetError, "y has 1 class"),
-        ({"y": X[:, 0]}, DatasetError, "not a regression target"),
+        ({"y": X[:, 0]}, DatasetError, "classification only.* not a regression target"),
         ({"y": [None, *NAMES[1:]]}, DatasetError, "1 missing labels"),
         ({"y": np.array(["a", *Y[1:].tolist()], object)}, ArgumentError, "cannot be sorted"),
         ({"y": X}, ArgumentError, r"shape \(150, 4\)"),

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lcdb_builders.domain.unit import DRAWS
 from lcdb_builders.learners import registry
+from lcdb_builders.planning import plan as planning
 from lcdb_builders.planning.estimate import estimate
 from lcdb_builders.planning.memory import check_memory
 from lcdb_builders.planning.plan import load_plan, shipped_plans
@@ -325,7 +326,7 @@ def page_blocks():
 
 def test_the_page_about_plans_shows_plans(tmp_path):
     first, *others = (tomllib.loads(text) for text in page_blocks())
-    assert len(others) == 5
+    assert len(others) == 6
     (tmp_path / "mine.py").write_text(
         "class MyClassifier:\n    def fit(self, X, y): return self\n    predict = fit\n"
     )
@@ -362,3 +363,37 @@ def test_memory_of_kernel_matrices_is_told_and_checked():
         check_memory(pairs, workers=2, available=2 * 8 * 150**2 - 1)
     with pytest.raises(PlanError, match="take another machine"):
         check_memory(pairs, workers=1, available=1000)
+
+
+def nested(levels):
+    value = [1]
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({**SMALL, "sizes": list(range(1, 1_000_001))}, "plan has more than 100,000 entries"),
+        ({**SMALL, "learners": [f"L{i}" for i in range(200_000)]}, "more than 100,000 entries"),
+        ({**SMALL, "sizes": nested(3000)}, "lists inside lists too deep; expected at most 20"),
+        ({**SMALL, "sizes": {"log": 10**9}}, "sizes.log is 1000000000; expected 100000 or less"),
+    ],
+)
+def test_a_plan_that_cannot_be_meant_is_refused_at_once(content, words, monkeypatch):
+    if "log" not in words:  # before anything goes through it entry by entry
+        monkeypatch.setattr(planning, "check", None)
+    with pytest.raises(PlanError, match=words):
+        load_plan(content)
+
+
+def test_a_file_that_cannot_be_meant_as_a_plan_is_refused_at_once(tmp_path):
+    path = tmp_path / "deep.toml"
+    path.write_text("sizes = " + "[" * 100_000 + "]" * 100_000)
+    with pytest.raises(PlanError, match=r"deep.toml has lists inside lists too deep"):
+        load_plan(path)
+    with path.open("r+b") as file:
+        file.truncate(50_000_000)
+    with pytest.raises(PlanError, match=r"deep.toml has 50,000,000 bytes; expected at most 1,048,"):
+        load_plan(path)

@@ -118,7 +118,7 @@ def test_a_function_sees_labels_probabilities_and_weights():
 
 def test_what_cannot_be_measured_is_told():
     with pytest.raises(LabelError, match="Did you mean 'f1_macro'"):
-        measures_of(["f1_micro"], NAMES)
+        measures_of(["f1_marco"], NAMES)
     with pytest.raises(ArgumentError, match="two metrics are called 'mcc'"):
         measures_of(["mcc", "mcc"], NAMES)
     with pytest.raises(ArgumentError, match="no metric"):
@@ -132,3 +132,59 @@ def test_what_cannot_be_measured_is_told():
     answers = Answers(np.array([0]), None, None, "log_odds", label=np.array([0]))
     with pytest.raises(ArgumentError, match="'broken' failed: ZeroDivisionError: oh"):
         evaluate(measures_of(broken, NAMES), answers, np.ones(1, int), 4)
+
+
+# -- scorers of scikit-learn -----------------------------------------------------------------------
+
+#: Scorers by name, and the functions that define them, of true labels, labels and probabilities.
+DEFINED = {
+    "roc_auc": lambda y, label, p, w: sk.roc_auc_score(y, p[:, 1], sample_weight=w),
+    "average_precision": lambda y, label, p, w: sk.average_precision_score(
+        y, p[:, 1], sample_weight=w
+    ),
+    "neg_log_loss": lambda y, label, p, w: -sk.log_loss(y, p, sample_weight=w),
+    "neg_brier_score": lambda y, label, p, w: -sk.brier_score_loss(y, p[:, 1], sample_weight=w),
+    "f1": lambda y, label, p, w: sk.f1_score(y, label, sample_weight=w),
+    "precision": lambda y, label, p, w: sk.precision_score(y, label, sample_weight=w),
+    "matthews_corrcoef": lambda y, label, p, w: sk.matthews_corrcoef(y, label, sample_weight=w),
+}
+
+
+@pytest.mark.parametrize("name", DEFINED)
+@pytest.mark.parametrize("repeated", [False, True])
+def test_names_of_scorers_are_those_of_scikit_learn(name, repeated):
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet([1, 1], size=60)
+    y = (rng.random(60) < p[:, 1]).astype(int)
+    weight = rng.integers(1, 4, 60) if repeated else np.ones(60, int)
+    (measure,) = measures_of(name, ("no", "yes"))
+    found = evaluate([measure], Answers(y, None, p, "probability"), weight, 2)
+    expected = DEFINED[name](y, p.argmax(1), p, weight)
+    assert found[name] == pytest.approx(expected, rel=1e-12)
+    assert measure.attrs["direction"] == "maximize" and measure.needs_probability
+    # Text has no 1: the second of two classes is the positive one.
+    text = evaluate([measure], Answers(y, None, p, "probability"), weight, 2, np.array(["a", "b"]))
+    assert text == found
+
+
+def test_scorers_are_given_ones_own_labels():
+    scorer = sk.make_scorer(sk.fbeta_score, beta=2, pos_label="a")
+    y, p = np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.6, 0.4]])
+    (measure,) = measures_of(scorer, ("a", "b"))
+    assert measure.name == "fbeta_score"
+    answers, ones = Answers(y, None, p, "probability"), np.ones(4, int)
+    found = evaluate([measure], answers, ones, 2, np.array(["a", "b"]))
+    assert found["fbeta_score"] == sk.fbeta_score(y, p.argmax(1), beta=2, pos_label=0)
+
+
+def test_what_a_scorer_cannot_score_is_nan_or_told():
+    p = np.full((4, 3), 1 / 3)
+    (log_loss,) = measures_of("neg_log_loss", NAMES[:3])
+    one = Answers(np.array([0, 0, 1, 1]), None, p, "probability")  # no row of the third class
+    assert np.isnan(evaluate([log_loss], one, np.ones(4, int), 3)["neg_log_loss"])
+    (roc_auc,) = measures_of("roc_auc", NAMES[:3])
+    every = Answers(np.array([0, 2, 1, 1]), None, p, "probability")
+    with pytest.raises(ArgumentError, match="'roc_auc' failed: ValueError: multi_class must be in"):
+        evaluate([roc_auc], every, np.ones(4, int), 3)
+    with pytest.raises(LabelError, match="metric 'r2' does not exist"):
+        measures_of("r2", NAMES)

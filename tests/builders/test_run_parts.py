@@ -27,6 +27,7 @@ from lcdb_builders.planning.cost import (
 )
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
+from lcdb_builders.run import progress
 from lcdb_builders.run.jobs import Costs, order, overlap, pair
 from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.progress import Bar, Lines, choose
@@ -263,6 +264,44 @@ def test_lines_say_how_far_how_fast_and_how_long():
     assert found[3].startswith("lcdb: 100 % (200 of 200 cells)")
 
 
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+def lefts(monkeypatch, advances, *, cost, cells, until=None):
+    """Return what a line says of the time left after each (time, cost, cells)."""
+    clock, stream = Clock(), io.StringIO()
+    monkeypatch.setattr(progress, "time", clock)
+    lines = Lines(stream, interval=0.0, until=until)
+    lines.begin(cost, cells)
+    for clock.now, part, some in advances:
+        lines.advance(part, some)
+    return [line.partition("cells/s")[2] for line in stream.getvalue().splitlines()[1:]]
+
+
+def test_the_time_left_is_what_the_rest_takes(monkeypatch):
+    """Workers start for a minute, then a part of ten takes 6 s each: no half an hour is left."""
+    advances = [(60.0, 0.0, 0), (66.0, 10.0, 10), (72.0, 10.0, 10), (120.0, 80.0, 80)]
+    told = lefts(monkeypatch, advances, cost=100.0, cells=100)
+    assert told == ["", ", 54 s left", ", 48 s left", ""]
+
+
+def test_no_time_is_left_of_all_cells(monkeypatch):
+    """Also where they cost less than was estimated."""
+    told = lefts(monkeypatch, [(10.0, 10.0, 50), (20.0, 10.0, 50)], cost=40.0, cells=100)
+    assert told == [", 30 s left", ""]
+
+
+def test_a_budget_leaves_no_more_than_it_has(monkeypatch):
+    advances = [(1.0, 0.0, 1), (31.0, 1.0, 1), (59.0, 1.0, 1), (61.0, 1.0, 1)]
+    told = lefts(monkeypatch, advances, cost=1000.0, cells=1001, until=60.0)
+    assert told == [", 59 s left", ", 29 s left", ", 1 s left", ", 0 s left"]
+
+
 def test_lines_are_not_more_than_asked_for():
     stream = io.StringIO()
     lines = Lines(stream, interval=3600.0)
@@ -277,18 +316,19 @@ def test_a_bar_shows_rate_and_time_left():
         def isatty(self):
             return True
 
-    stream = Terminal()
-    bar = Bar(stream)
-    bar.begin(cost=10.0, cells=200)
-    bar.advance(cost=5.0, cells=100)
-    bar.tell("a line above")
-    bar.advance(cost=5.0, cells=100)
-    bar.end()
-    text = stream.getvalue()
-    assert "a line above" in text
-    assert "cells/s" in text
-    assert "100%" in text
-    assert "left" in text
+    for parts, percent, left in ((1, "50%", True), (2, "100%", False)):
+        stream = Terminal()
+        bar = Bar(stream)
+        bar.begin(cost=10.0, cells=200)
+        for _ in range(parts):
+            bar.advance(cost=5.0, cells=100)
+        bar.tell("a line above")
+        bar.end()
+        text = stream.getvalue()
+        assert "a line above" in text
+        assert "cells/s" in text
+        assert percent in text
+        assert ("left" in text.rpartition("building")[2]) == left
 
 
 @pytest.mark.parametrize("widgets", [False, True])

@@ -19,7 +19,7 @@ from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.sources import FileSource
 from lcdb_builders.sources.files import check_id
 
-from lcdb.errors import DatasetError, ReadError
+from lcdb.errors import DatasetError, DatasetWarning, ReadError
 from tests.support.counts import counts
 from tests.support.frames import written
 
@@ -160,7 +160,12 @@ MALFORMED: dict[str, tuple[str, str | bytes, dict, str]] = {
     "dropped target": ("x.csv", GOOD, {"drop": ("kind",)}, "target 'kind' is among the columns to"),
     "unknown nominal": ("x.csv", GOOD, {"nominal": ("hight",)}, "'hight'.*Did you mean 'height'"),
     "unknown drop": ("x.arff", ARFF, {"drop": ("hight",)}, "'hight'.*Did you mean 'height'"),
-    "no features": ("x.csv", GOOD, {"drop": ("width", "height")}, "no column besides the target"),
+    "no features": (
+        "x.csv",
+        GOOD,
+        {"drop": ("width", "height")},
+        "no column with values besides the target",
+    ),
     "regression target": (
         "x.csv",
         GOOD,
@@ -225,11 +230,11 @@ MALFORMED: dict[str, tuple[str, str | bytes, dict, str]] = {
         {"target": "b"},
         "numbers with a decimal comma",
     ),
-    "empty column": (
+    "nothing but an empty column": (
         "x.csv",
-        "e," + GOOD.replace("\n", "\n,").rstrip(","),
+        "e,kind\n" + ",a\n,b\n" * 6,
         {},
-        "column 'e' holds missing cells only; drop it",
+        "no column with values besides the target",
     ),
     "column without a name": ("x.csv", GOOD.replace("height", "", 1), {}, "column 2 has no name"),
     "two columns of one name": (
@@ -468,3 +473,16 @@ def test_a_pipe_a_device_and_a_failing_disk_are_refused_as_sources(tmp_path):
     (tmp_path / "bad.csv").symlink_to("/proc/self/mem")
     with pytest.raises(ReadError, match=r"bad\.csv cannot be read now \(Input/output error\)"):
         FileSource("mine", tmp_path / "bad.csv", "class").snapshot()
+
+
+def test_a_column_without_a_single_value_is_dropped_told_and_counted(tmp_path):
+    """As in OpenML's anneal and sick; one that has no value but where the target is missing too."""
+    rows = "".join(f",{i},?,{'ab'[i % 2]}\n" for i in range(12))
+    (tmp_path / "x.csv").write_text("e,width,f,kind\n" + rows + ",7,only here,\n")
+    source = FileSource("x", tmp_path / "x.csv", "kind", missing=("?",))
+    with pytest.warns(DatasetWarning, match="^x: no row has a value in 'e', 'f'; dropped, 1 featu"):
+        found = source.snapshot()
+    assert found.feature_names == ("width",) and found.X[:, 0].tolist() == list(range(12))
+    assert found.origin["empty_columns"] == ["e", "f"] and found.origin["imputed_cells"] == 0
+    store.save(found, tmp_path / "snapshots")
+    jsonschema.validate(json.loads((tmp_path / "snapshots" / "x.json").read_text("utf-8")), SCHEMA)

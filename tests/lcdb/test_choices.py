@@ -108,6 +108,8 @@ def test_what_is_not_there_is_named(db):
         analysis.chosen_values(db["iris"], "LCD")
     with pytest.raises(LabelError, match="Did you mean 'brier'"):
         analysis.chosen_values(db["iris"], "LDC", "briers")
+    with pytest.raises(LabelError, match=r"by 'auc' in this cube. Known: accuracy, brier, "):
+        analysis.chosen_values(db["iris"].drop_vars("choice_auc"), "LDC", "auc")
     with pytest.raises(LabelError, match="no tuned curves"):
         analysis.chosen_values(db["iris"].sel(tuning=["default"]), "LDC")
 

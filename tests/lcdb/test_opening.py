@@ -12,6 +12,7 @@ import pytest
 import xarray as xr
 
 import lcdb
+from lcdb import shipped
 from lcdb.errors import (
     DamagedError,
     FormatVersionError,
@@ -266,3 +267,20 @@ def test_the_class_takes_what_open_takes(database_folder, copy):
         assert trusting.curve(61, "LDC", **where).notnull().all()
         with pytest.raises(DamagedError, match=r"61\.nc"):
             checking.curve(61, "LDC", **where).load()
+
+
+@pytest.mark.parametrize("name", ["crossing", "experiments", "reference", "turan2026", "tutorial"])
+def test_what_ships_is_opened_by_the_name_that_commands_know(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with lcdb.open(name) as db, getattr(shipped, name)() as same:
+        assert db.path == same.path and list(db) == list(same)
+    (tmp_path / name).mkdir()
+    with pytest.raises(NotFoundError):  # a folder of that name is meant
+        lcdb.open(name)
+
+
+def test_a_shipped_name_that_this_installation_lacks_says_how_to_make_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(shipped, "_DATA", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NotFoundError, match="'lcdb build reference --out DIR'"):
+        lcdb.open("reference")

@@ -216,7 +216,7 @@ def test_what_cannot_be_written_is_told(tmp_path):
         list(write_site(TUTORIAL, tmp_path, cubes="https://me:secret@example.org/db"))
     with pytest.raises(NotFoundError):
         list(write_site(tmp_path / "nothing", tmp_path / "site"))
-    with pytest.raises(NotFoundError, match="holds no learning curves"):
+    with pytest.raises(NotFoundError, match=r"holds no learning curves.*'lcdb plot DIR --paper"):
         list(write_site(TUTORIAL.parent / "experiments", tmp_path / "site"))
     assert not (tmp_path / "site").exists()
     (tmp_path / "file").write_text("")

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lcdb.errors import ArgumentError, StorageError
+from lcdb.errors import ArgumentError, NotBuiltError, StorageError
 from lcdb.schema import SAMPLINGS, SCALINGS
 
 if TYPE_CHECKING:
@@ -67,10 +67,15 @@ def run(arguments: argparse.Namespace) -> None:
     out = arguments.out or Path(f"{arguments.file.stem}-curve.svg")
     if arguments.save:
         _save(curves, arguments.save)
-    _draw(scores, out)
     print(table(scores))
     print()
     print(sentences(scores))
+    # Of a learner for which the budget was too short there is nothing to draw.
+    drawn = scores.dropna("learner", how="all")
+    if not drawn.sizes["learner"]:
+        msg = f"there is no {arguments.metric} to draw; see above for the reason"
+        raise NotBuiltError(msg)
+    _draw(drawn, out)
     print(out)
 
 
@@ -87,6 +92,7 @@ def _curves(arguments: argparse.Namespace) -> dict[str, xr.Dataset]:
     from lcdb_builders.predict.curve import curve_of
     from lcdb_builders.predict.estimators import learner_of
     from lcdb_builders.predict.own_data import OwnData
+    from lcdb_builders.predict.spending import deadline_of
     from lcdb_builders.sources.files import FileSource
 
     name = arguments.file.stem
@@ -112,7 +118,7 @@ def _curves(arguments: argparse.Namespace) -> dict[str, xr.Dataset]:
             scaling=arguments.scaling,
             seed=arguments.seed,
             workers=arguments.workers,
-            budget=arguments.budget,
+            deadline=deadline_of(arguments.budget),
         )
         for learner in learners
     }

@@ -9,13 +9,21 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from lcdb.errors import PlanError, did_you_mean
+
+if TYPE_CHECKING:
+    from lcdb_builders.domain.snapshot import Snapshot
 
 __all__ = [
+    "COLUMNS",
+    "KINDS",
     "SEEDS",
     "STEPS",
     "THREADS",
     "accepted",
+    "columns_of",
     "defaults_of",
     "is_plain",
     "quiet_names",
@@ -25,6 +33,9 @@ __all__ = [
 
 #: Stands between the classes of a pipeline's steps, where one path names all of them.
 STEPS = " | "
+#: Beside the parameters of a step: the columns that it is for; and what stands for all of a kind.
+COLUMNS = "columns"
+KINDS = ("nominal", "numeric")
 #: What packages call a seed, and the number of threads; the first that a class takes is set.
 SEEDS = ("random_state", "random_seed", "seed")
 THREADS = ("n_jobs", "thread_count", "nthread", "num_threads")
@@ -47,6 +58,39 @@ def step_names(paths: Iterable[str]) -> list[str]:
         name if plain.count(name) == 1 else f"{name}-{plain[: place + 1].count(name)}"
         for place, name in enumerate(plain)
     ]
+
+
+def columns_of(asked: Any, snapshot: Snapshot) -> list[int]:
+    """Return the places of the columns of a dataset that a step is for.
+
+    Parameters
+    ----------
+    asked
+        Names of columns; ``"nominal"`` for all that have categories, ``"numeric"`` for the others.
+    snapshot
+        The dataset.
+
+    Examples
+    --------
+    >>> from lcdb_builders.sources.bundled import bundled
+    >>> iris = bundled("61")
+    >>> columns_of(["petalwidth", "sepallength"], iris), columns_of("nominal", iris)
+    ([3, 0], [])
+    """
+    names = list(snapshot.feature_names)
+    if isinstance(asked, str) and asked in KINDS:
+        nominal = snapshot.origin.get("categories", {})
+        return [
+            place for place, name in enumerate(names) if (name in nominal) == (asked == KINDS[0])
+        ]
+    if not isinstance(asked, list | tuple) or not asked:
+        msg = f"columns is {asked!r}; expected a list of names, 'nominal' or 'numeric'"
+        raise PlanError(msg)
+    for name in asked:
+        if name not in names:
+            msg = f"dataset {snapshot.id} has no column {name!r}.{did_you_mean(name, names)}"
+            raise PlanError(msg)
+    return [names.index(name) for name in asked]
 
 
 def is_plain(value: Any) -> bool:

@@ -14,10 +14,12 @@ from lcdb_builders.domain.streams import StreamKey, stream
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners.base import Learner, Parameter, Scores
 from lcdb_builders.learners.constructing import (
+    COLUMNS,
     SEEDS,
     STEPS,
     THREADS,
     accepted,
+    columns_of,
     defaults_of,
     is_plain,
     quiet_names,
@@ -106,6 +108,7 @@ class GenericLearner(Learner):
         Seeds and threads have no defaults: they are set where they are not given.
         """
         self._check_names(params)
+        self._check_steps(params)
         self._refuse(params)
         full = {
             key: value
@@ -123,6 +126,8 @@ class GenericLearner(Learner):
             listed = [key.removeprefix(prefix) for key in self.defaults if key.startswith(prefix)]
             names, others = accepted(cls, listed)
             known |= {f"{prefix}{name}" for name in names}
+            if prefix:
+                known.add(f"{prefix}{COLUMNS}")
             if others:  # whether it knows them, its constructor must say
                 known |= {key for key in params if key.startswith(prefix)}
         for key in params:
@@ -130,6 +135,28 @@ class GenericLearner(Learner):
                 hint = did_you_mean(key, known)
                 msg = f"learners.{self.name}.{key} is not a parameter of {self.path}.{hint}"
                 raise PlanError(msg)
+
+    def _check_steps(self, params: Mapping[str, Any]) -> None:
+        """Raise unless the steps for some columns come first, and another step follows them."""
+        has = [f"{prefix}{COLUMNS}" in params for prefix in self.prefixes]
+        if len(has) == 1:
+            return
+        if has[-1] or sorted(has, reverse=True) != has:
+            msg = (
+                f"learners.{self.name}.steps: steps with 'columns' are for columns of the dataset; "
+                "expected them first, and a classifier after them"
+            )
+            raise PlanError(msg)
+
+    def check_columns(self, params: Mapping[str, Any], snapshot: Snapshot) -> None:
+        """Raise unless a dataset has the columns that parameters name."""
+        try:
+            for key in (f"{prefix}{COLUMNS}" for prefix in self.prefixes if prefix):
+                if key in params:
+                    columns_of(params[key], snapshot)
+        except PlanError as error:
+            msg = f"learners.{self.name}.{key}: {error}"
+            raise PlanError(msg) from error
 
     def _refuse(self, params: Mapping[str, Any]) -> None:
         """Raise if parameters ask for threads, or for decision values of pairs of classes."""
@@ -162,23 +189,44 @@ class GenericLearner(Learner):
 
     # -- making one ----------------------------------------------------------------------------
 
-    def _make(self, params: Mapping[str, Any], seeds: Any = None) -> Any:
-        """Return the estimator, with its parameters checked by whatever checks them."""
-        made = []
+    def _make(
+        self, params: Mapping[str, Any], seeds: Any = None, snapshot: Snapshot | None = None
+    ) -> Any:
+        """Return the estimator, with its parameters checked by whatever checks them.
+
+        Parameters
+        ----------
+        params
+            Parameters of all steps.
+        seeds
+            What steps are seeded with; None for an estimator that is looked at and not fitted.
+        snapshot
+            The dataset, of which steps may be for some columns.
+        """
+        parts: list[tuple[str, Any, Any]] = []
+        steps: list[tuple[str, Any]] = []
         for prefix, cls in self._steps:
             own = {
                 key.removeprefix(prefix): value
                 for key, value in params.items()
                 if key.startswith(prefix)
             }
-            made.append(self._make_step(cls, own, seeds))
-        if len(made) == 1:
-            estimator = made[0]
+            columns = own.pop(COLUMNS, None) if prefix else None
+            step = prefix.removesuffix("__"), self._make_step(cls, own, seeds)
+            if columns is None:
+                steps.append(step)
+            else:
+                parts.append((*step, columns_of(columns, snapshot) if snapshot else columns))
+        if len(self.classes) == 1:
+            estimator = steps[0][1]
         else:
+            from sklearn.compose import ColumnTransformer
             from sklearn.pipeline import Pipeline
 
-            names = [prefix.removesuffix("__") for prefix in self.prefixes]
-            estimator = Pipeline(list(zip(names, made, strict=True)))
+            if parts:
+                together = ColumnTransformer(parts, remainder="passthrough", sparse_threshold=0)
+                steps.insert(0, (COLUMNS, together))
+            estimator = Pipeline(steps)
         if seeds is not None:
             seed_nested(estimator, seeds)
         return estimator
@@ -229,9 +277,10 @@ class GenericLearner(Learner):
         from lcdb_builders.reference.generic import Generic
 
         if not cell:
-            return Generic(self._make(params))
+            return Generic(self._make(params, snapshot=snapshot))
         where = cell["key"], cell["n"], cell["repetition"]
-        return Generic(self._make(params, seeds_of(*where)), seed=next(seeds_of(*where, lane=1)))
+        made = self._make(params, seeds_of(*where), snapshot)
+        return Generic(made, seed=next(seeds_of(*where, lane=1)))
 
     def block(self, snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Scores]:
         """Return the scores of a block by split: one fitted estimator per cell."""

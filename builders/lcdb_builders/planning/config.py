@@ -16,7 +16,7 @@ from jsonschema.validators import extend
 
 from lcdb.errors import NotFoundError, PlanError, did_you_mean
 
-__all__ = ["check", "key_path", "read_toml"]
+__all__ = ["check", "check_extent", "key_path", "read_toml"]
 
 KINDS = {
     "string": "text",
@@ -41,13 +41,24 @@ def _schema(name: str) -> dict[str, Any]:
     return json.loads((files("lcdb.schemas") / f"{name}.schema.json").read_text("utf-8"))
 
 
+# The most that a plan may be: bytes of its file, lists inside lists, entries of all lists together.
+# The largest plan that ships has 2 kB, three levels and 60 entries.
+MOST_BYTES, MOST_LEVELS, MOST_ENTRIES = 1 << 20, 20, 100_000
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; errors name the file and the line."""
     try:
+        if path.stat().st_size > MOST_BYTES:
+            msg = f"{path} has {path.stat().st_size:,} bytes; expected at most {MOST_BYTES:,}"
+            raise PlanError(msg)
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError as error:
         msg = f"there is no file {path}"
         raise NotFoundError(msg) from error
+    except RecursionError as error:
+        msg = f"{path} has lists inside lists too deep; expected at most {MOST_LEVELS} levels"
+        raise PlanError(msg) from error
     except UnicodeDecodeError as error:
         msg = f"{path} is not a text file in UTF-8; expected TOML"
         raise PlanError(msg) from error
@@ -71,6 +82,37 @@ def key_path(parts: Iterable[str | int]) -> str:
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
     return text
+
+
+def check_extent(content: Any, where: str) -> None:
+    """Raise a PlanError at once for content that nobody could have meant as a plan.
+
+    Examples
+    --------
+    >>> check_extent({"datasets": [61], "sizes": list(range(1, 10**6))}, "my.toml")
+    Traceback (most recent call last):
+    ...
+    lcdb.errors.PlanError: my.toml has more than 100,000 entries; expected a rule for long lists, \
+such as sizes = "all" or { log = 30 }
+    """
+    level, entries = [content], 0
+    for _ in range(MOST_LEVELS):
+        inner: list[Any] = []
+        for one in level:
+            if isinstance(one, Mapping | list | tuple):
+                entries += len(one)
+                if entries > MOST_ENTRIES:
+                    msg = (
+                        f"{where} has more than {MOST_ENTRIES:,} entries; expected a rule for long "
+                        'lists, such as sizes = "all" or { log = 30 }'
+                    )
+                    raise PlanError(msg)
+                inner += one.values() if isinstance(one, Mapping) else one
+        level = inner
+        if not level:
+            return
+    msg = f"{where} has lists inside lists too deep; expected at most {MOST_LEVELS} levels"
+    raise PlanError(msg)
 
 
 def check(content: Mapping[str, Any], schema: str, where: str) -> None:

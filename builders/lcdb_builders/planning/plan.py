@@ -13,7 +13,7 @@ from lcdb import schema
 from lcdb.errors import DatasetError, LabelError, NotFoundError, PlanError, did_you_mean
 from lcdb_builders.domain.unit import DRAWS, canonical_json
 from lcdb_builders.learners.constructing import STEPS, step_names
-from lcdb_builders.planning.config import check, read_toml
+from lcdb_builders.planning.config import check, check_extent, read_toml
 from lcdb_builders.planning.sizes import training_sizes
 from lcdb_builders.sources.catalog import expected
 from lcdb_builders.sources.files import FileSource, check_id
@@ -225,6 +225,7 @@ def _shipped(name: str) -> Plan:
 
 
 def _checked(content: Mapping[str, Any], where: str, name: str, folder: Path) -> Plan:
+    check_extent(content, where)
     try:
         check(content, "plan", where)
     except PlanError as error:

@@ -11,6 +11,7 @@ from lcdb_builders.domain.scaling import scaled
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import DRAWS, Unit, canonical_json
 from lcdb_builders.learners.base import Learner
+from lcdb_builders.learners.generic import GenericLearner
 from lcdb_builders.planning.plan import LearnerSpec, Plan
 from lcdb_builders.planning.sizes import SMALLEST_TUNED, grid_values, thinned, training_sizes
 from lcdb_builders.sources.catalog import Expected
@@ -109,6 +110,8 @@ def units(plan: Plan, dataset: Subject, learners: Mapping[str, Learner]) -> list
         if spec.name not in learners:
             continue
         learner = learners[spec.name]
+        if isinstance(dataset, Snapshot) and isinstance(learner, GenericLearner):
+            learner.check_columns(spec.params, dataset)
         plain = replace(
             draws,
             learner=spec.name,

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lcdb.scores import shares
 from lcdb_builders.domain.lost import Lost
 from lcdb_builders.domain.sampling import Draws
 from lcdb_builders.domain.snapshot import Snapshot
@@ -87,6 +86,11 @@ class ByKernel:
     names: np.ndarray | None = None
 
     @property
+    def variables(self) -> list[str]:
+        """Names of all values of a cell."""
+        return [name for name, _, _ in names_of(self.measures, self.rows)]
+
+    @property
     def numbers_suffice(self) -> bool:
         """Whether nothing is asked for but the metrics of a database, on test rows."""
         return self.rows == ("test",) and all(one.is_stored for one in self.measures)
@@ -152,7 +156,8 @@ class ByKernel:
         scores = self.learner.block(self.snapshot, block, [self.unit.split])[self.unit.split]
         values = {one.name: scores[one.name].astype(np.float64) for one in self.measures}
         if "accuracy" in values:  # a count of rows, of which single precision is a rounding
-            values["accuracy"] = shares(values["accuracy"], self._test_rows(block))
+            rows = self._test_rows(block)
+            values["accuracy"] = np.rint(values["accuracy"] * rows) / rows
         return Computed(values, scores.lost if isinstance(scores, LossyScores) else ())
 
     def _test_rows(self, block: Block) -> np.ndarray:

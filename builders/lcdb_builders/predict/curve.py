@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,13 @@ from typing import Any, cast
 import numpy as np
 import xarray as xr
 
-from lcdb.errors import ArgumentError, LabelError, PartialCurveWarning, did_you_mean
+from lcdb.errors import (
+    ArgumentError,
+    DatasetWarning,
+    LabelError,
+    PartialCurveWarning,
+    did_you_mean,
+)
 from lcdb.schema import SAMPLINGS, SCALINGS
 from lcdb_builders.domain.lost import Lost, told_lost
 from lcdb_builders.domain.sampling import largest_size
@@ -21,14 +28,24 @@ from lcdb_builders.predict.cells import ByEstimator, ByKernel, Computed, Piece, 
 from lcdb_builders.predict.estimators import learner_of
 from lcdb_builders.predict.metrics import Measure, measures_of
 from lcdb_builders.predict.own_data import OwnData, own_data, scaled
-from lcdb_builders.predict.spending import Pieces, seconds_of, spend, whole, workers_of
-from lcdb_builders.run.progress import Progress, Words, choose
+from lcdb_builders.predict.spending import (
+    Pieces,
+    compile_first,
+    deadline_of,
+    spend,
+    whole,
+    workers_of,
+)
+from lcdb_builders.run.progress import Lines, Progress, Silent, Words, choose
 
 __all__ = ["curve_of", "learning_curve"]
 
 ROWS = ("test", "train")
 DRAWN = ("varying", "fixed")
 _WORDS = Words("learning", "cells", "to compute")
+_WHY = {"budget": "the budget was over", "interrupted": "it was interrupted"}
+# How many columns a warning names.
+_COLUMNS = 5
 _TIMES = {"fit_time": "time to fit", "score_time": "time to predict and score test rows"}
 
 
@@ -92,7 +109,8 @@ def learning_curve(
         How many cells at once; all cores unless given.
     budget
         Seconds, or a text such as ``"60s"`` or ``"5min"``: as many repetitions as there is time
-        for, at most `repetitions`, all sizes alike.
+        for, at most `repetitions`, all sizes alike. It bounds all that is done, the start of
+        processes and what comes before the first cell included, and is kept to a second.
     progress
         True for a bar (or lines in a log), False for nothing; None for a bar where somebody looks.
 
@@ -105,8 +123,11 @@ def learning_curve(
 
     Warns
     -----
+    DatasetWarning
+        Missing cells were filled, or columns without values left out: for names, and for scaling.
     PartialCurveWarning
-        A classifier failed in some cells, or has no scores to rank by.
+        A classifier failed in some cells, or has no scores to rank by; or a budget or Ctrl-C left
+        no cell of some sizes, or none at all.
 
     Examples
     --------
@@ -122,6 +143,7 @@ def learning_curve(
     >>> float(tree.train_mcc.min())
     1.0
     """
+    deadline = deadline_of(budget)
     own = own_data(X, y)
     return curve_of(
         learner_of(learner, own.classes),
@@ -135,7 +157,7 @@ def learning_curve(
         scaling=scaling,
         seed=seed,
         workers=workers,
-        budget=budget,
+        deadline=deadline,
         progress=progress,
     )
 
@@ -153,7 +175,7 @@ def curve_of(
     scaling: str = "none",
     seed: int = 0,
     workers: int | None = None,
-    budget: str | float | None = None,
+    deadline: float | None = None,
     progress: bool | Progress | None = None,
 ) -> xr.Dataset:
     """Return the learning curve of a learner on a dataset; see `learning_curve`.
@@ -162,8 +184,10 @@ def curve_of(
     ----------
     learner, own
         Who learns what.
-    sizes, repetitions, sampling, split, metrics, rows, scaling, seed, workers, budget, progress
+    sizes, repetitions, sampling, split, metrics, rows, scaling, seed, workers, progress
         As `learning_curve` takes them.
+    deadline
+        When its budget is over, see `deadline_of`; None for never.
     """
     _check_name("sampling", sampling, SAMPLINGS)
     _check_name("scaling", scaling, SCALINGS)
@@ -188,24 +212,26 @@ def curve_of(
         count, label = len(splits), type(split).__name__
         top = min(len(train) for train, _ in splits)
     n = _sizes(sizes, top)
-    seconds, threads = seconds_of(budget), workers_of(workers)
-    work = asked.work(n, label, splits, scaled(own, scaling, asked.seed))
-    result = _Result(n, count)
-    shown = choose(_is_watched() if progress is None else progress, words=_WORDS)
-    cells = count * len(n)
-    shown.begin(cells, cells)
-    try:
-        ended = spend(
-            work,
-            Pieces(len(n), count),
-            result.keep,
-            workers=threads,
-            seconds=seconds,
-            progress=shown,
-            processes=isinstance(work, ByEstimator) or not work.numbers_suffice,
-        )
-    finally:
-        shown.end()
+    threads = workers_of(workers)
+    used = scaled(own, scaling, asked.seed)
+    if not learner.foreign or (used.coded and used.given is used.coded.X):
+        _warn_of_filled(own)
+    work = asked.work(n, label, splits, used)
+    result = _Result(n, count, work.variables)
+    shown = choose(_is_watched() if progress is None else progress, words=_WORDS, until=deadline)
+    if isinstance(work, ByKernel):
+        # In a script, where nobody is shown how far it is, this is told all the same.
+        quiet = progress is None and isinstance(shown, Silent)
+        compile_first(work.unit, (Lines(sys.stderr) if quiet else shown).tell, deadline)
+    ended = spend(
+        work,
+        Pieces(len(n), count),
+        result.keep,
+        workers=threads,
+        deadline=deadline,
+        progress=shown,
+        processes=isinstance(work, ByEstimator) or not work.numbers_suffice,
+    )
     return result.dataset(asked, work.unit, scaling, ended, top)
 
 
@@ -257,18 +283,16 @@ class _Asked:
 class _Result:
     """What has been computed so far."""
 
-    def __init__(self, n: tuple[int, ...], repetitions: int) -> None:
-        self.n, self.repetitions = n, repetitions
-        self.values: dict[str, np.ndarray] = {}
+    def __init__(self, n: tuple[int, ...], repetitions: int, names: Iterable[str]) -> None:
+        self.n = n
         self.done = np.zeros((len(n), repetitions), bool)
+        self.values = {name: np.full(self.done.shape, np.nan) for name in names}
         self.lost: list[Lost] = []
 
     def keep(self, piece: Piece, computed: Computed) -> None:
         """Put the values of a piece in their place."""
         place = slice(piece.first_size, piece.stop_size), slice(piece.first, piece.stop)
         for name, values in computed.values.items():
-            if name not in self.values:
-                self.values[name] = np.full(self.done.shape, np.nan)
             self.values[name][place] = values
         self.done[place] = True
         self.lost += computed.lost
@@ -287,7 +311,8 @@ class _Result:
         top
             The largest training set there is, of which sizes are shares.
         """
-        reached = int(np.flatnonzero(self.done.any(axis=0)).max()) + 1
+        # Without a cell there still is a repetition: arrays without any are nothing to plot.
+        reached = int(np.flatnonzero(self.done.any(axis=0)).max(initial=0)) + 1
         attrs = {name: one.attrs for name, _, one in names_of(asked.measures, asked.rows)}
         attrs |= {
             name: {"long_name": text, "units": "s", "direction": "minimize"}
@@ -317,7 +342,11 @@ class _Result:
         }
         if self.lost:
             msg = f"{unit.learner}: {told_lost(self.lost)}"
-            warnings.warn(msg, PartialCurveWarning, stacklevel=4)
+            warnings.warn(msg, PartialCurveWarning, stacklevel=5)
+        left_out = self._left_out()
+        if left_out:
+            msg = f"{unit.learner}: {_WHY[ended]} before {left_out}"
+            warnings.warn(msg, PartialCurveWarning, stacklevel=5)
         more = {
             "dataset_name": asked.own.name,
             "scaling": scaling,
@@ -329,6 +358,14 @@ class _Result:
         }
         return xr.Dataset(variables, coords, more)
 
+    def _left_out(self) -> str:
+        """Return in words of which sizes not a single cell was computed; empty if of none."""
+        never = [n for n, done in zip(self.n, self.done, strict=True) if not done.any()]
+        if len(never) == len(self.n):
+            return f"the first of {self.done.size} cells was computed: there is no value at all"
+        sizes = ", ".join(map(str, never[:5])) + (", ..." if len(never) > 5 else "")
+        return f"{len(never)} of {len(self.n)} sizes had a cell: n = {sizes}" if never else ""
+
 
 def _described(name: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
     if not name.startswith("train_"):
@@ -336,12 +373,29 @@ def _described(name: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
     return {**attrs, "long_name": f"{attrs['long_name']}, of training rows"}
 
 
+def _warn_of_filled(own: OwnData) -> None:
+    """Warn of cells that were filled, and of columns without values, where numbers are used."""
+    origin = own.numbers.origin
+    empty = origin.get("empty_columns", ())
+    if empty and own.given is not own.numbers.X:  # of a file, its reader has warned
+        msg = f"{own.name}: no row has a value in {', '.join(map(repr, empty))}; left out"
+        warnings.warn(msg, DatasetWarning, stacklevel=5)
+    filled = origin.get("imputed", {})
+    if filled:
+        each = [f"{name}: {fact['cells']} by its {fact['by']}" for name, fact in filled.items()]
+        several = "; ".join(each[:_COLUMNS]) + ("; ..." if len(each) > _COLUMNS else "")
+        msg = (
+            f"{own.name}: {origin['imputed_cells']} missing cells were filled by values of all "
+            f"rows, test rows included ({several}); to fill them by each training set, give a "
+            "pipeline with SimpleImputer and the rows as they are"
+        )
+        warnings.warn(msg, DatasetWarning, stacklevel=5)
+
+
 # -- what was asked for ----------------------------------------------------------------------------
 
 
 def _is_watched() -> bool:
-    import sys
-
     return "ipykernel" in sys.modules or sys.stderr.isatty()
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from lcdb.errors import ArgumentError
+from lcdb.errors import ArgumentError, ImportRefusedError, LabelError
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.learners import registry
@@ -111,8 +112,8 @@ def learner_of(learner: Any, classes: np.ndarray) -> Learner:
     """
     if isinstance(learner, str):
         if "." not in learner:
-            return registry.get(learner)
-        made = [load_class(path, allow_import=False)() for path in learner.split(STEPS)]
+            return _named(learner)
+        made = [_trusted(path)() for path in learner.split(STEPS)]
         if len(made) == 1:
             return learner_of(made[0], classes)
         from sklearn.pipeline import make_pipeline
@@ -126,6 +127,58 @@ def learner_of(learner: Any, classes: np.ndarray) -> Learner:
     return EstimatorLearner(learner, classes)
 
 
+# Words of the field: of those with one meaning the learner, of the others what they may mean.
+_SAME = {
+    "1nn": "NNC",
+    "adaboost": "ADAB",
+    "lda": "LDC",
+    "nearestcentroid": "NMC",
+    "qda": "QDC",
+    "randomforest": "RFOR",
+    "rf": "RFOR",
+}
+_SEVERAL = {
+    "knn": "'NNC' has one neighbour; of k give KNeighborsClassifier(k)",
+    "svc": "'GSVC' has a Gaussian kernel, 'LSVC' none",
+    "svm": "'GSVC' has a Gaussian kernel, 'LSVC' none",
+    "lr": "'LREG' is logistic regression, its ridge 1e-4",
+}
+
+
+def _named(name: str) -> Learner:
+    """Return the learner of a name, also of one that the field has for it.
+
+    Examples
+    --------
+    >>> _named("RF").name, _named("random forest").name
+    ('RFOR', 'RFOR')
+    >>> _named("SVM")
+    Traceback (most recent call last):
+    ...
+    lcdb.errors.LabelError: no learner 'SVM': 'GSVC' has a Gaussian kernel, 'LSVC' none
+    """
+    if name not in registry.names():
+        word = re.sub(r"[\s_-]", "", name).casefold()
+        if word in _SEVERAL:
+            msg = f"no learner {name!r}: {_SEVERAL[word]}"
+            raise LabelError(msg)
+        name = _SAME.get(word, name)
+    return registry.get(name)
+
+
+def _trusted(path: str) -> type:
+    """Return a class of scikit-learn's; others are imported by the user alone."""
+    try:
+        return load_class(path, allow_import=False)
+    except ImportRefusedError as error:
+        made = f"{path.rpartition('.')[2]}()"
+        msg = (
+            f"{path!r} is not a public class of scikit-learn, and importing it would run code; "
+            f"import it yourself and give the classifier: lcdb.learning_curve({made}, X, y)"
+        )
+        raise ImportRefusedError(msg) from error
+
+
 def _check_classifier(estimator: Any) -> None:
     from sklearn.base import is_clusterer, is_regressor
 
@@ -134,6 +187,6 @@ def _check_classifier(estimator: Any) -> None:
     if not right or (tagged and (is_regressor(estimator) or is_clusterer(estimator))):
         msg = (
             f"the learner is a {type(estimator).__name__}; expected a name such as 'LDC', or a "
-            "classifier with scikit-learn's fit and predict"
+            "classifier with scikit-learn's fit and predict (classification only)"
         )
         raise ArgumentError(msg)

@@ -1,13 +1,16 @@
 """Metrics that no cube holds, of what an estimator said of rows: names, or functions of one's own.
 
 Each is defined as scikit-learn's function of the same name, its undefined cases included. They are
-computed from the confusion matrix, weighted by how often a row counts.
+computed from the confusion matrix, weighted by how often a row counts. Scorers of scikit-learn, and
+their names, are asked with an estimator that answers what was said.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -126,6 +129,38 @@ _NAMED: Mapping[str, tuple[Named, str, str, tuple[float, float]]] = {
     "kappa": (_kappa, "Cohen's kappa", "maximize", (-1, 1)),
     "ece": (_ece, "expected calibration error, 15 bins", "minimize", (0, 1)),
 }
+#: Scorers of scikit-learn for classes, besides those that `_NAMED` has.
+_SCORERS = (
+    "average_precision",
+    "d2_brier_score",
+    "d2_log_loss_score",
+    "f1",
+    "f1_micro",
+    "f1_weighted",
+    "jaccard",
+    "jaccard_macro",
+    "jaccard_micro",
+    "jaccard_weighted",
+    "matthews_corrcoef",
+    "neg_brier_score",
+    "neg_log_loss",
+    "neg_negative_likelihood_ratio",
+    "positive_likelihood_ratio",
+    "precision",
+    "precision_macro",
+    "precision_micro",
+    "precision_weighted",
+    "recall",
+    "recall_macro",
+    "recall_micro",
+    "recall_weighted",
+    "roc_auc",
+    "roc_auc_ovo",
+    "roc_auc_ovo_weighted",
+    "roc_auc_ovr",
+    "roc_auc_ovr_weighted",
+    "top_k_accuracy",
+)
 _NEED_PROBABILITY = {"auc", "brier", "cross_entropy", "ece"}
 
 
@@ -155,22 +190,26 @@ class Measure:
         ``f(y, label, probability, weight)`` of the user.
     attrs
         What is said of its values: `long_name`, `units`, `direction`, `valid_range`.
+    scorer
+        ``scorer(estimator, X, y)`` of scikit-learn.
     """
 
     name: str
     function: Named | None
     own: Callable[..., float] | None
     attrs: Mapping[str, Any]
+    scorer: Callable[..., float] | None = None
 
     @property
     def is_stored(self) -> bool:
         """Whether it is one of the four that databases hold."""
-        return self.function is None and self.own is None
+        return self.function is None and self.own is None and self.scorer is None
 
     @property
     def needs_probability(self) -> bool:
         """Whether labels are not enough."""
-        return self.own is not None or self.name in _NEED_PROBABILITY
+        scored = self.own is not None or self.scorer is not None
+        return scored or self.name in _NEED_PROBABILITY
 
 
 def _attrs(long_name: str, direction: str, low: float, high: float) -> dict[str, Any]:
@@ -179,6 +218,9 @@ def _attrs(long_name: str, direction: str, low: float, high: float) -> dict[str,
 
 
 def _measure(metric: str | Callable[..., float], class_names: Sequence[str]) -> Measure:
+    if callable(metric) and _is_scorer(metric):
+        name = getattr(getattr(metric, "_score_func", metric), "__name__", "scorer")
+        return _scored(name, metric)
     if callable(metric):
         name = getattr(metric, "__name__", type(metric).__name__)
         name = "own" if name == "<lambda>" else name
@@ -196,8 +238,33 @@ def _measure(metric: str | Callable[..., float], class_names: Sequence[str]) -> 
             if metric == f"{what}_{class_name}":
                 attrs = _attrs(f"{what} of class {class_name}", "maximize", 0, 1)
                 return Measure(metric, make(code), None, attrs)
+    if metric in _SCORERS:
+        from sklearn.metrics import get_scorer, get_scorer_names
+
+        if metric in get_scorer_names():
+            return _scored(metric, get_scorer(metric))
     msg = f"metric {metric!r} does not exist.{did_you_mean(metric, named_metrics(class_names))}"
     raise LabelError(msg)
+
+
+def _is_scorer(metric: Callable[..., float]) -> bool:
+    """Return whether a callable is called as scikit-learn calls its scorers.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import get_scorer
+    >>> _is_scorer(get_scorer("f1")), _is_scorer(lambda y, label, probability, weight: 0.0)
+    (True, False)
+    """
+    try:
+        return next(iter(signature(metric).parameters), "") == "estimator"
+    except (TypeError, ValueError):  # written in C
+        return False
+
+
+def _scored(name: str, scorer: Callable[..., float]) -> Measure:
+    attrs = {"long_name": f"{name} of scikit-learn", "units": "1", "direction": "maximize"}
+    return Measure(name, None, None, attrs, scorer)
 
 
 def measures_of(metrics: Any, class_names: Sequence[str]) -> tuple[Measure, ...]:
@@ -206,7 +273,7 @@ def measures_of(metrics: Any, class_names: Sequence[str]) -> tuple[Measure, ...]
     Parameters
     ----------
     metrics
-        None for the four metrics; a name, a function, or several of them.
+        None for the four metrics; a name, a function, a scorer of scikit-learn, or several of them.
     class_names
         Names of the classes by code.
 
@@ -263,6 +330,52 @@ def _stored(answers: Answers, predictions: Predictions) -> Mapping[str, float]:
     )
 
 
+def _score(one: Measure, predictions: Predictions, weight: np.ndarray, labels: np.ndarray) -> float:
+    """Return what a scorer says of an estimator that answers what was said.
+
+    Parameters
+    ----------
+    one
+        The metric of a scorer.
+    predictions
+        What was said, in class codes.
+    weight
+        How often each row counts.
+    labels
+        What stands for class codes, ascending.
+
+    Returns
+    -------
+    float
+        NaN where there are no probabilities, or not a row of some class, and the scorer needs them.
+    """
+    from sklearn.base import BaseEstimator, ClassifierMixin
+
+    if one.name in _SCORERS and labels.dtype.kind not in "biuf":
+        labels = np.arange(len(labels))  # to names of scorers the class 1 is the positive one
+
+    class Answered(ClassifierMixin, BaseEstimator):
+        classes_ = labels
+
+        def predict(self, X: Any) -> np.ndarray:
+            return labels[predictions.label]
+
+        def predict_proba(self, X: Any) -> np.ndarray | None:
+            return predictions.probability
+
+    rows = np.arange(len(weight))[:, None]
+    more = {} if (weight == 1).all() else {"sample_weight": weight}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return float(one.scorer(Answered(), rows, labels[predictions.y], **more))  # type: ignore[misc]
+    except Exception as error:
+        if predictions.probability is None or len(np.unique(predictions.y)) < len(labels):
+            return float("nan")
+        msg = f"the metric {one.name!r} failed: {type(error).__name__}: {error}"
+        raise ArgumentError(msg) from error
+
+
 def evaluate(
     measures: Sequence[Measure],
     answers: Answers,
@@ -303,6 +416,9 @@ def evaluate(
                     "function f(y, label, probability, weight) that returns a number"
                 )
                 raise ArgumentError(msg) from error
+        elif one.scorer is not None:
+            labels_of = np.arange(classes) if names is None else names
+            values[one.name] = _score(one, predictions, weight, labels_of)
         elif one.function is not None:
             values[one.name] = one.function(predictions)
         else:

@@ -149,8 +149,8 @@ def _classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
     fractions = values.dtype.kind == "f" and (values % 1 != 0).any()
     if fractions or len(classes) > MOST_CLASSES:
         msg = (
-            f"y has {len(classes)} different values; expected at most {MOST_CLASSES} classes, not "
-            "a regression target"
+            f"y has {len(classes)} different values: lcdb is for classification only; expected at "
+            f"most {MOST_CLASSES} classes, not a regression target (pandas.cut makes classes of it)"
         )
         raise DatasetError(msg)
     return classes, codes.astype(np.int64)

@@ -268,21 +268,15 @@ def _spent(
             values[name][place] = part
         lost.extend(computed.lost)
 
-    shown = choose(progress, words=_WORDS)
-    cells = shape[0] * shape[1]
-    shown.begin(cells, cells)
-    try:
-        ended = spend(
-            work,
-            Pieces(*shape),
-            keep,
-            workers=count,
-            seconds=None,
-            progress=shown,
-            processes=True,
-        )
-    finally:
-        shown.end()
+    ended = spend(
+        work,
+        Pieces(*shape),
+        keep,
+        workers=count,
+        deadline=None,
+        progress=choose(progress, words=_WORDS),
+        processes=True,
+    )
     if ended == "interrupted":
         raise KeyboardInterrupt
     return values, lost

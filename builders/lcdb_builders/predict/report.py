@@ -34,6 +34,9 @@ def _cell(values: np.ndarray) -> str:
 def table(scores: xr.DataArray) -> str:
     """Return means by size, with 5 % and 95 % quantiles: a column for each learner.
 
+    How many repetitions they are of stands in the title, or, where learners or sizes differ, under
+    the name of each learner.
+
     Examples
     --------
     >>> scores = xr.DataArray([[[0.5, 0.7]]], dims=("learner", "n", "repetition"),
@@ -45,21 +48,39 @@ def table(scores: xr.DataArray) -> str:
     """
     n = scores["n"].values
     places = np.unique(np.linspace(0, len(n) - 1, min(_ROWS, len(n))).round().astype(int))
-    names = [str(name) for name in scores["learner"].values]
-    lines = [["n", *names]]
-    for place in places:
-        part = scores.isel(n=place)
-        lines.append([str(n[place]), *(_cell(part.sel(learner=name).values) for name in names)])
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    rows = [
-        f"{_words(str(scores.name))} by number of training rows n: mean (5 % to 95 % quantile of "
-        f"{scores.sizes['repetition']} repetitions)"
+    shown = scores.isel(n=places).transpose("learner", "n", "repetition")
+    lines = [["n", *(str(name) for name in shown["learner"].values)]]
+    counts = np.isfinite(shown.values).sum(axis=2)
+    title = f"{_words(str(scores.name))} by number of training rows n: mean (5 % to 95 % quantile"
+    if (counts == counts.flat[0]).all():
+        title = f"{title} of {_repetitions(counts.flat[:1])})"
+    else:
+        title += ")"
+        lines.append(["", *map(_repetitions, counts)])
+    lines += [
+        [str(size), *map(_cell, shown.values[:, place])]
+        for place, size in enumerate(shown["n"].values)
     ]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    rows = [title]
     for line in lines:
         first, *rest = line
         cells = [text.ljust(width) for text, width in zip(rest, widths[1:], strict=True)]
         rows.append("  ".join([first.rjust(widths[0]), *cells]).rstrip())
     return "\n".join(rows)
+
+
+def _repetitions(counts: np.ndarray) -> str:
+    """Return in words how many repetitions there are: the fewest and the most.
+
+    Examples
+    --------
+    >>> _repetitions(np.array([4, 3, 4])), _repetitions(np.array([1]))
+    ('3 to 4 repetitions', '1 repetition')
+    """
+    low, high = int(counts.min()), int(counts.max())
+    several = f"{high}" if low == high else f"{low} to {high}"
+    return f"{several} repetition{'' if high == 1 else 's'}"
 
 
 def sentences(scores: xr.DataArray) -> str:

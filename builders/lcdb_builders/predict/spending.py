@@ -1,8 +1,8 @@
 """Time is spent breadth first: all sizes of a few repetitions, then of more.
 
-The first cells are computed by this process, which shows how long cells take (and compiles kernels
-once); what is left is shared out in pieces of a fraction of a second, so that a time limit and
-Ctrl-C are obeyed soon.
+The first cells are computed by this process, which shows how long cells take; what is left is
+shared out in pieces of a fraction of a second, so that Ctrl-C is obeyed soon. Under a budget other
+processes compute from the first cell on: they can be ended, whatever a single cell takes.
 """
 
 from __future__ import annotations
@@ -12,15 +12,25 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from numbers import Integral
 from typing import Any, Protocol
 
 from lcdb.errors import ArgumentError
+from lcdb_builders.domain.unit import Unit
 from lcdb_builders.predict.cells import Computed, Piece
 from lcdb_builders.run.machine import usable_cpus
 from lcdb_builders.run.progress import Progress
 
-__all__ = ["Pieces", "seconds_of", "spend", "whole", "workers_of"]
+__all__ = [
+    "Pieces",
+    "compile_first",
+    "deadline_of",
+    "seconds_of",
+    "spend",
+    "whole",
+    "workers_of",
+]
 
 # Seconds that a piece should take: at least, and at most where much is done once per piece.
 _PIECE, _LONGEST = 0.2, 1.0
@@ -31,6 +41,8 @@ _ALONE, _WORTH = 1.0, 2.0
 # Seconds that pieces which are under way have after the end of a budget; and how often in them an
 # executor is told to end whose thread has not begun.
 _GRACE, _TRIES = 1.0, 20
+# Seconds between looks at the time while a budget lasts.
+_TICK = 0.1
 _UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
 
@@ -56,6 +68,18 @@ def seconds_of(budget: str | float | None) -> float | None:
         msg = f"budget is {budget!r}; expected seconds, or a text such as '60s', '5min' or '2h'"
         raise ArgumentError(msg)
     return float(text[1]) * _UNITS[text[2]]
+
+
+def deadline_of(budget: str | float | None) -> float | None:
+    """Return when a budget that begins now is over, in seconds of the monotonic clock.
+
+    Examples
+    --------
+    >>> deadline_of(None) is None, deadline_of("60s") > time.monotonic() + 50
+    (True, True)
+    """
+    seconds = seconds_of(budget)
+    return None if seconds is None else time.monotonic() + seconds
 
 
 def whole(what: str, value: Any, low: int) -> int:
@@ -151,7 +175,7 @@ def spend(
     keep: Callable[[Piece, Computed], None],
     *,
     workers: int,
-    seconds: float | None,
+    deadline: float | None,
     progress: Progress,
     processes: bool,
 ) -> str:
@@ -167,47 +191,51 @@ def spend(
         Called with each piece and its values, here.
     workers
         How many pieces at once.
-    seconds
-        The budget; None for no limit. Some cells are computed whatever it is.
+    deadline
+        When the budget is over, in seconds of the monotonic clock; None for never. What has not
+        ended a second later is given up.
     progress
-        Is told of what is done.
+        Is told of what is done. The first repetition has no cost: its small training sets, and what
+        is loaded for the first cell, do not say how long the others take.
     processes
-        Whether pieces go to other processes, or to threads of this one.
+        Whether pieces go to other processes, or to threads of this one; under a budget they always
+        go to processes.
 
     Returns
     -------
     str
         ``"complete"``, ``"budget"`` or ``"interrupted"``.
     """
-    deadline = None if seconds is None else time.monotonic() + seconds
+    sizes = pieces.sizes
 
     def kept(piece: Piece, computed: Computed) -> None:
         keep(piece, computed)
-        progress.advance(piece.cells, piece.cells)
+        first = piece.stop_size - piece.first_size if piece.first == 0 else 0
+        progress.advance(piece.cells - first, piece.cells)
 
+    progress.begin(pieces.left - sizes, pieces.left)
     spending = _Spending(pieces, kept)
     started = time.monotonic()
     try:
-        _alone(work, spending, workers, deadline, processes)
-        if not pieces.left:
-            return "complete"
-        if _is_over(deadline):
-            return "budget"
-        return _shared(work, spending, workers, deadline, processes)
+        if deadline is None:
+            _alone(work, spending, workers, processes)
+            if not pieces.left:
+                return "complete"
+        return _shared(work, spending, workers, deadline, processes or deadline is not None)
     except KeyboardInterrupt:
         if not spending.rate:
             raise
         progress.tell(f"interrupted after {time.monotonic() - started:.0f} s: what is there stays")
         return "interrupted"
+    finally:
+        progress.end()
 
 
-def _is_over(deadline: float | None) -> bool:
-    return deadline is not None and time.monotonic() >= deadline
+def _is_over(deadline: float | None, grace: float = 0.0) -> bool:
+    return deadline is not None and time.monotonic() >= deadline + grace
 
 
-def _alone(
-    work: Work, spending: _Spending, workers: int, deadline: float | None, processes: bool
-) -> None:
+def _alone(work: Work, spending: _Spending, workers: int, processes: bool) -> None:
     """Compute pieces in this process, until others are worth their start.
 
     Parameters
@@ -216,12 +244,10 @@ def _alone(
         As `spend` takes them.
     spending
         What is done.
-    deadline
-        When the budget is over, in seconds of the monotonic clock; None for never.
     """
     started = time.monotonic()
     first = True
-    while spending.pieces.left and (first or not _is_over(deadline)):
+    while spending.pieces.left:
         before = time.monotonic()
         piece = spending.next()
         spending.take_in(piece, work.compute(piece), time.monotonic() - before)
@@ -240,9 +266,13 @@ def _shared(
 
     Parameters
     ----------
-    work, spending, workers, deadline, processes
+    work, spending, workers, processes
         As `_alone` takes them.
+    deadline
+        As `spend` takes it.
     """
+    if _is_over(deadline):
+        return "budget"
     executor = _processes(work, workers) if processes else ThreadPoolExecutor(workers)
     compute = _compute if processes else _timed(work)
     running: dict[Future, Piece] = {}
@@ -254,36 +284,40 @@ def _shared(
                 running[executor.submit(compute, piece)] = piece
             if not running:
                 break
-            done, _ = wait(running, _patience(deadline), FIRST_COMPLETED)
+            done, _ = wait(running, None if deadline is None else _TICK, FIRST_COMPLETED)
             for future in done:
                 computed, took = future.result()
                 spending.take_in(running.pop(future), computed, took)
-            if not done:
-                break  # the time is up, and what is under way takes too long
+            if not done and _is_over(deadline, _GRACE):
+                break
         if spending.pieces.left or running:
             ended = "budget"
     except BaseException:
         _stop(executor, processes, running)
         raise
     if running:
-        _stop(executor, processes, running)
+        _stop(executor, processes, running, 0.0)
     else:
         executor.shutdown()
     return ended
 
 
-def _patience(deadline: float | None) -> float | None:
-    return None if deadline is None else max(0.0, deadline - time.monotonic()) + _GRACE
+def _stop(executor: Any, processes: bool, running: Iterable[Future], grace: float = _GRACE) -> None:
+    """End workers after the pieces that they have begun; processes that take longer are killed.
 
-
-def _stop(executor: Any, processes: bool, running: Iterable[Future]) -> None:
-    """End workers after the pieces that they have begun; processes that take longer are killed."""
+    Parameters
+    ----------
+    executor, processes, running
+        What computes, whether in processes, and what is under way.
+    grace
+        Seconds that processes have.
+    """
     if not processes:
         executor.shutdown(wait=True, cancel_futures=True)
         return
     # Killed while a result is on its way, their executor would complain of it from a thread.
     begun = [future for future in running if not future.cancel()]
-    unfinished = wait(begun, _GRACE).not_done
+    unfinished = wait(begun, grace).not_done
     for left in reversed(range(_TRIES)):
         try:
             executor.shutdown(wait=True, kill_workers=bool(unfinished))
@@ -326,3 +360,33 @@ def _begin(work: Work) -> None:
 
 def _compute(piece: Piece) -> tuple[Computed, float]:
     return _timed(_works[0])(piece)
+
+
+# -- before the first cell -------------------------------------------------------------------------
+
+
+class _OverError(Exception):
+    """The budget is over."""
+
+
+def compile_first(unit: Unit, tell: Callable[[str], None], deadline: float | None) -> None:
+    """Compile the kernels of a unit if that is still to be done, and tell so.
+
+    Parameters
+    ----------
+    unit
+        Who learns how.
+    tell
+        Called with a line for people; never where everything is compiled.
+    deadline
+        When to give up, in seconds of the monotonic clock; None for never.
+    """
+    from lcdb_builders.run import compiling
+
+    def look() -> None:
+        if _is_over(deadline):
+            raise _OverError
+
+    kinds = compiling.kinds_of([(unit, (unit.split,))])
+    with suppress(_OverError):
+        compiling.compile_kernels(kinds, 1, tell=tell, look=look)

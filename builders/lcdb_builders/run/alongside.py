@@ -66,7 +66,7 @@ class Compilation:
     @property
     def announcement(self) -> str:
         """What is told before it begins; empty if there is nothing to do."""
-        return announcement(self._missing.values()) if self._missing else ""
+        return announcement(self._missing) if self._missing else ""
 
     def next(self) -> str | None:
         """Return the family to be handed out next, or None."""

@@ -333,7 +333,7 @@ def compile_kernels(
     if not missing:
         return []
     names = {family: learners_of(kinds_of_family) for family, kinds_of_family in missing.items()}
-    tell(announcement(missing.values()))
+    tell(announcement(missing))
     children = [Child() for _ in missing]
     done: list[Compiled] = []
     with ThreadPoolExecutor(workers, thread_name_prefix="lcdb compile") as threads:
@@ -367,10 +367,11 @@ def learners_of(kinds: Iterable[Kind]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind.unit.learner for kind in kinds))
 
 
-def announcement(families: Iterable[Iterable[Kind]]) -> str:
-    """Return what is told before kinds are compiled, family by family."""
-    names = ", ".join(name for kinds in families for name in learners_of(kinds))
-    return f"compiling kernels for this machine, once: {names}"
+def announcement(missing: Mapping[str, Iterable[Kind]]) -> str:
+    """Return what is told before kinds, by family, are compiled."""
+    names = ", ".join(name for kinds in missing.values() for name in learners_of(kinds))
+    about = duration(sum(map(compile_seconds, missing)))
+    return f"compiling kernels for this machine, once: {names} (about {about} of one core)"
 
 
 def _compile(child: Child, kinds: Sequence[Kind]) -> Outcome:

@@ -171,6 +171,8 @@ class Engine:
         before, self._threads = self._threads, threads
         waiting = f"waiting for {self.pool.source or 'workers to start'}"
         if threads:
+            if not before:
+                self.progress.advance(0.0, 0)
             self._idle_since = 0.0
             if threads < before and self.pool.source:
                 gone = before - threads

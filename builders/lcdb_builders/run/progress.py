@@ -45,7 +45,7 @@ class Progress(Protocol):
         """Tell how much there is to do."""
 
     def advance(self, cost: float, cells: int) -> None:
-        """Tell that so much of it is done."""
+        """Tell that so much of it is done; without a cost, that preparations are over."""
 
     def tell(self, text: str) -> None:
         """Tell something else in a line."""
@@ -109,16 +109,28 @@ def duration(seconds: float) -> str:
 
 
 class _Meter:
-    """Rate and time left from what is done, of all that there is to do."""
+    """Rate and time left from what is done, of all that there is to do.
 
-    def __init__(self, cost: float, cells: int) -> None:
+    Parameters
+    ----------
+    cost, cells
+        All there is to do.
+    until
+        When it ends whatever is left, in seconds of the monotonic clock; None for never.
+    """
+
+    def __init__(self, cost: float, cells: int, until: float | None = None) -> None:
         self.cost, self.cells = max(cost, 1e-9), cells
+        self.until = until
         self.done_cost, self.done_cells = 0.0, 0
-        self.started = time.monotonic()
+        self.started = self.prepared = time.monotonic()
 
     def advance(self, cost: float, cells: int) -> None:
         self.done_cost += cost
         self.done_cells += cells
+        if not self.done_cost:
+            # The start of workers, or first cells, say nothing of how long the others take.
+            self.prepared = time.monotonic()
 
     @property
     def share(self) -> float:
@@ -136,10 +148,17 @@ class _Meter:
 
     @property
     def left(self) -> float | None:
-        """Seconds, or None before anything is done: costs differ, so not from cells."""
-        if not self.done_cost:
+        """Seconds; None while that cannot be known, and when all cells are done.
+
+        Costs differ, so not from cells.
+        """
+        now = time.monotonic()
+        if self.cells and self.done_cells >= self.cells:
             return None
-        return (time.monotonic() - self.started) * (1 / max(self.share, 1e-9) - 1)
+        ends = [] if self.until is None else [max(0.0, self.until - now)]
+        if self.done_cost:
+            ends.append((now - self.prepared) * (1 / max(self.share, 1e-9) - 1))
+        return min(ends, default=None)
 
 
 class Lines:
@@ -154,17 +173,22 @@ class Lines:
     """
 
     def __init__(
-        self, stream: IO[str], interval: float = INTERVAL, words: Words = BUILDING
+        self,
+        stream: IO[str],
+        interval: float = INTERVAL,
+        words: Words = BUILDING,
+        until: float | None = None,
     ) -> None:
         self.stream = stream
         self.interval = interval
         self.words = words
+        self.until = until
         self._meter = _Meter(0.0, 0)
         self._last = 0.0
 
     def begin(self, cost: float, cells: int) -> None:
         """Tell how much there is to do."""
-        self._meter = _Meter(cost, cells)
+        self._meter = _Meter(cost, cells, self.until)
         self._last = time.monotonic()
         self.tell(f"{cells:,} {self.words.unit} {self.words.todo}")
 
@@ -191,7 +215,12 @@ class Lines:
 class Bar:
     """A bar with rate and time left: for terminals and notebooks."""
 
-    def __init__(self, stream: IO[str] | None = None, words: Words = BUILDING) -> None:
+    def __init__(
+        self,
+        stream: IO[str] | None = None,
+        words: Words = BUILDING,
+        until: float | None = None,
+    ) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn
         from rich.progress import Progress as RichProgress
@@ -205,12 +234,13 @@ class Bar:
             console=Console(file=stream or sys.stderr),
         )
         self._words = words
+        self.until = until
         self._meter = _Meter(0.0, 0)
         self._task = self._bar.add_task(words.doing, total=None, rate="", left="", visible=False)
 
     def begin(self, cost: float, cells: int) -> None:
         """Show the bar."""
-        self._meter = _Meter(cost, cells)
+        self._meter = _Meter(cost, cells, self.until)
         self._bar.start()
         self._bar.update(self._task, total=100, completed=0, visible=True)
 
@@ -232,9 +262,23 @@ class Bar:
 
 
 def choose(
-    progress: bool | Progress, stream: IO[str] | None = None, words: Words = BUILDING
+    progress: bool | Progress,
+    stream: IO[str] | None = None,
+    words: Words = BUILDING,
+    until: float | None = None,
 ) -> Progress:
     """Return who tells: the given one, nobody, or what suits the stream.
+
+    Parameters
+    ----------
+    progress
+        The given one; or whether there is one.
+    stream
+        Standard error unless given.
+    words
+        What is told of.
+    until
+        When a budget ends, in seconds of the monotonic clock: the time left is no more than that.
 
     Examples
     --------
@@ -246,7 +290,7 @@ def choose(
     if not progress:
         return Silent()
     stream = stream or sys.stderr
-    return Bar(stream, words) if _moves(stream) else Lines(stream, words=words)
+    return (Bar if _moves(stream) else Lines)(stream, words=words, until=until)
 
 
 def _moves(stream: IO[str]) -> bool:

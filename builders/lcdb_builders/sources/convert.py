@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from lcdb.errors import DatasetError
+from lcdb.errors import DatasetError, DatasetWarning
 from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.sources.suspicious import check_guesses
 from lcdb_builders.sources.table import Column, Table
@@ -30,9 +31,9 @@ def _by_appearance(target: Column) -> Column:
     distinct = list(dict.fromkeys(present.tolist()))
     if len(distinct) > 2:
         msg = (
-            f"the target {target.name!r} is numeric ({len(distinct)} different values): lcdb needs "
-            "classes, not a regression target; if the numbers are labels, list "
-            f"{target.name!r} as nominal"
+            f"the target {target.name!r} is numeric ({len(distinct)} different values): lcdb is "
+            "for classification only, so it needs classes, not a regression target; if the numbers "
+            f"are labels, list {target.name!r} as nominal"
         )
         raise DatasetError(msg)
     codes = {number: float(code) for code, number in enumerate(distinct)}
@@ -57,9 +58,6 @@ def _imputed(column: Column) -> tuple[np.ndarray, dict[str, Any] | None]:
     if not missing.any():
         return column.values, None
     present = column.values[~missing]
-    if not len(present):
-        msg = f"column {column.name!r} holds missing cells only; drop it"
-        raise DatasetError(msg)
     fact: dict[str, Any] = {"cells": int(missing.sum())}
     if column.categories is None:
         with np.errstate(over="ignore"):  # an infinite median is refused later
@@ -81,9 +79,10 @@ def to_snapshot(
 ) -> Snapshot:
     r"""Return the snapshot of a table.
 
-    Rows without a target are dropped first; then missing numbers become their column's median and
-    missing categories its mode (ties: the category declared or seen first). Classes that are
-    declared but have no rows get no code. Nothing is scaled, reordered or deduplicated.
+    Rows without a target are dropped first, then columns without a single value, with a warning.
+    Missing numbers become their column's median and missing categories its mode (ties: the category
+    declared or seen first). Classes that are declared but have no rows get no code. Nothing is
+    scaled, reordered or deduplicated.
 
     Parameters
     ----------
@@ -115,7 +114,13 @@ def to_snapshot(
         for column in table.columns
         if column.name != target
     ]
+    empty = [column.name for column in features if len(y) and column.missing.all()]
+    features = [column for column in features if column.name not in empty]
     _check_shape(target, len(y), len(class_names), len(features))
+    if empty:
+        names = ", ".join(map(repr, empty))
+        msg = f"{name}: no row has a value in {names}; dropped, {len(features)} features are left"
+        warnings.warn(msg, DatasetWarning, stacklevel=2)
     check_guesses(features, len(y))
     filled = {column.name: _imputed(column) for column in features}
     # Adding zero turns -0.0 into 0.0, so that equal values have equal bytes.
@@ -132,6 +137,7 @@ def to_snapshot(
         "imputed_cells": sum(fact["cells"] for fact in imputed.values()),
         "dropped_rows": int((~kept).sum()),
         "dropped_columns": list(table.set_aside),
+        **({"empty_columns": empty} if empty else {}),
         "duplicate_rows": len(y) - len(np.unique(np.column_stack([X, y]), axis=0)),
         "constant_features": [features[column].name for column in constant],
         "empty_classes": list(empty_classes),
@@ -154,7 +160,7 @@ def with_origin(snapshot: Snapshot, facts: Mapping[str, Any]) -> Snapshot:
 
 def _check_shape(target: str, rows: int, classes: int, features: int) -> None:
     if not features:
-        msg = f"no column besides the target {target!r}; expected at least one feature"
+        msg = f"no column with values besides the target {target!r}; expected at least one feature"
         raise DatasetError(msg)
     if rows < FEWEST_ROWS:
         msg = f"{rows} rows have a value in the target {target!r}; expected at least {FEWEST_ROWS}"
