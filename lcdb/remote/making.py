@@ -130,8 +130,11 @@ def _described(header: Header | TrialHeader) -> dict[str, Any]:
         return {**shared, **more, "cube_kind": header.experiment}
     names = ("id", "name", "rows", "features", "classes", "repetitions", "scaling")
     told = {**shared, **{name: getattr(header, name) for name in names}, "cube_kind": header.kind}
-    # A cube has all sizes, a summary some of them.
-    return {**told, "sizes": header.sizes.tolist()} if header.is_summary else told
+    if header.is_summary:
+        return {**told, "sizes": header.sizes.tolist()}
+    # Most cubes have every size: only others say which ones they have.
+    every = ((1, header.largest_size, 1),)
+    return told if header.runs == every else {**told, "runs": list(map(list, header.runs))}
 
 
 def _reasons(header: Header | TrialHeader) -> list[list[str]]:
