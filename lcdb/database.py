@@ -217,7 +217,8 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
         if key not in self._datasets:
             header, whole = self._source.open_cube(self._headers[key])
             dataset = at_sizes(whole, header.sizes)
-            dataset.set_close(whole.close)
+            if dataset is not whole:
+                dataset.set_close(whole.close)
             self._headers[key], self._datasets[key] = header, dataset
         return self._datasets[key]
 

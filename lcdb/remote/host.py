@@ -17,6 +17,7 @@ from lcdb._version import __version__
 from lcdb.cubefile import Header, dask_chunks
 from lcdb.digests import built_sizes, size_runs
 from lcdb.errors import DamagedError, FormatVersionError, LCDBError, NotFoundError, StaleError
+from lcdb.naming import cube_key
 from lcdb.reasons import Reasons
 from lcdb.remote.address import Address
 from lcdb.remote.chunks import Table
@@ -54,7 +55,8 @@ class Host:
         How the host is asked.
     """
 
-    is_folder = True
+    #: Names of files are compared with what they hold when the index is read.
+    is_folder = False
 
     def __init__(
         self,
@@ -141,8 +143,15 @@ class Host:
                 )
                 raise FormatVersionError(msg)
             if described["cube_kind"] in EXPERIMENTS:
-                return _trial_header(address, described)
-            return _curve_header(address, described)
+                header: Header | TrialHeader = _trial_header(address, described)
+                key = described["cube_kind"]
+            else:
+                header = _curve_header(address, described)
+                key = cube_key(header.id, header.scaling)
+            if "/" in described["file"] and address.name != f"{key}.nc":
+                msg = f"{described['file']} holds {key}, whose cube has another name"
+                raise ValueError(msg)
+            return header
 
     @property
     def headers(self) -> list[Header]:
@@ -298,7 +307,7 @@ def _runs(described: Mapping[str, Any]) -> tuple[tuple[int, int, int], ...]:
 
 def _curve_header(address: Any, described: Mapping[str, Any]) -> Header:
     labels = _labels(described, UNIT_DIMS)
-    header = Header(
+    return Header(
         path=address,
         id=visible(described["id"]),
         name=visible(described["name"]),
@@ -314,10 +323,6 @@ def _curve_header(address: Any, described: Mapping[str, Any]) -> Header:
         bytes=described["bytes"],
         kind=described["cube_kind"],
     )
-    if "/" in described["file"] and address.name != f"{header.key}.nc":
-        msg = f"{described['file']} holds dataset {header.key}, whose cube has another name"
-        raise ValueError(msg)
-    return header
 
 
 def _checked(header: Header, dataset: xr.Dataset) -> Header:
