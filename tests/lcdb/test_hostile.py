@@ -82,8 +82,8 @@ def shelf(files, monkeypatch):
 
 OTHERS: list[Any] = [
     None, True, -1, 0, 1, 2, 7, 1.0, 0.5, -1e300, 300_000_000, 2**31 - 1, 2**31, 2**40, 2**63,
-    10**30, "", "x", "61", "nan", "\x1b[31mred", "é" * 300, [], {}, [[]], [1, "a"], {"dtype": "<f8"},
-    {"dtype": "<i4", "value": "nan"}, {"dtype": "<f4", "value": 1e300},
+    10**30, "", "x", "61", "nan", "\x1b[31mred", "é" * 300, [], {}, [[]], [1, "a"],
+    {"dtype": "<f8"}, {"dtype": "<i4", "value": "nan"}, {"dtype": "<f4", "value": 1e300},
 ]  # fmt: skip
 
 
