@@ -157,6 +157,8 @@ class Host:
     def headers(self) -> list[Header]:
         """What is known of each curve cube."""
         every = [h for h in map(self._header, self._cubes) if isinstance(h, Header)]
+        if len({(header.key, header.is_summary) for header in every}) < len(every):
+            raise unsound(self.path / INDEX_NAME, "two of its cubes are of one dataset")
         # A summary stands for a cube that is not there.
         there = {header.key for header in every if not header.is_summary}
         return [header for header in every if not header.is_summary or header.key not in there]

@@ -13,6 +13,7 @@ __all__ = [
     "ATTRIBUTES",
     "CHOICE_DIMS",
     "CHOICE_FLAGS",
+    "CREDITS",
     "CUBE_KIND",
     "DIMS",
     "DRAW_DIMS",
@@ -120,6 +121,16 @@ METRICS: dict[str, Metric] = {
     )
 }
 
+#: What cubes say of licence, authors and citation; earlier versions wrote none of it.
+CREDITS: dict[str, str] = {
+    "license": "CC-BY-4.0",
+    "creator_name": "The lcdb developers",
+    "references": (
+        "The lcdb developers: lcdb++, a high-fidelity learning-curve database, "
+        "https://github.com/lcdb-plusplus/lcdb-plusplus; the dataset by its own terms"
+    ),
+}
+
 UNIT_DIMS = ("learner", "sampling", "split", "tuning")
 CHOICE_DIMS = ("learner", "sampling", "split", "n", "repetition")
 DRAW_DIMS = ("sampling", "split", "n", "repetition")
@@ -183,6 +194,9 @@ ATTRIBUTES: dict[str, Attribute] = {
     for attribute in (
         Attribute("Conventions", "text", "the CF version followed"),
         Attribute("title", "text", "one line for humans"),
+        Attribute("license", "text", "SPDX id, of the numbers", required=False),
+        Attribute("creator_name", "text", "who is to be named", required=False),
+        Attribute("references", "text", "what is to be cited", required=False),
         Attribute("cube_kind", "text", "always 'curves'"),
         Attribute("format_version", "integer", "version of this contract"),
         Attribute("package_version", "text", "version of the package that wrote the cube"),
