@@ -71,13 +71,15 @@ def tidy(
 def _frame(part: xr.DataArray | xr.Dataset, missing: bool, key: str | None = None) -> pd.DataFrame:
     import pandas as pd
 
-    dataset = part
     if isinstance(part, xr.DataArray):
         dataset = part.to_dataset(name=str(part.name or "value"))
+    else:
+        dataset = part
     dims = {frozenset(array.dims) for array in dataset.data_vars.values()}
     if len(dims) > 1 and frozenset().union(*dims) not in dims:
         # One row for each combination of all labels would be 10^10 of them for a summary.
-        return pd.concat(_pieces(dataset, missing, key), ignore_index=True)
+        pieces = _pieces(dataset, missing, key)
+        return pd.concat(pieces, ignore_index=True)
     values = [str(name) for name in dataset.data_vars]
     unlabelled = [dim for dim in dataset.dims if dim not in dataset.coords]
     dataset = dataset.assign_coords({dim: range(dataset.sizes[dim]) for dim in unlabelled})

@@ -115,7 +115,7 @@ def _handler(database: _Database, token: str) -> type[BaseHTTPRequestHandler]:
             address = urlsplit(self.path)
             given = parse_qs(address.query).get("token", [""])[-1]
             # Cookies of a host go to all of its ports.
-            cookie = f"lcdb-{self.server.server_address[1]}"
+            cookie = f"lcdb-{self.connection.getsockname()[1]}"
             if not _same(given, token) and not _same(self._cookie(cookie), token):
                 return self._send(403, _NO_TOKEN)
             name = unquote(address.path).lstrip("/") or "index.html"
