@@ -38,7 +38,7 @@ def read_reasons(cube: Path) -> Reasons:
             for slice_ in entry["units"]:
                 if slice_["reason"]:
                     found.setdefault(_curve(slice_), visible(slice_["reason"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
     return found
 

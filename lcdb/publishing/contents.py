@@ -238,5 +238,5 @@ def _written(manifests: Iterable[Path]) -> Iterable[datetime]:
         try:
             content = json.loads(read_regular(path, "a manifest"))
             yield datetime.fromisoformat(content["current"]["written"]["at"]).astimezone(UTC)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             continue  # a manifest that cannot be read dates nothing; reading cubes copes as well

@@ -23,11 +23,14 @@ from lcdb_builders.storage.manifest import Manifest
 import lcdb
 from lcdb import errors
 from lcdb.digests import canonical_json
+from lcdb.manifest import read_records
 from lcdb.remote.format import FOLDER_INDEX, INDEX_VERSION, encode
 from lcdb.remote.making import cube_index, folder_index
 from lcdb.remote.transport import DEFAULT, Transport
 from tests.support.counts import counts
 from tests.support.remote_database import SHIPPED
+
+pytestmark = pytest.mark.slow
 
 URL = "https://host.invalid/db"
 MUTANTS = counts(60, 1250)  # of each of the four kinds
@@ -234,6 +237,23 @@ def test_every_mutant_of_a_manifest_ends_in_an_error_or_is_read(check, tmp_path,
         read(tmp_path, check)
 
     outcomes([attempt] * (MUTANTS // 2))
+
+
+@pytest.mark.parametrize(
+    "extents",
+    [[[-5, 10]], [[0, 2**62]], [[0, 10], [5, 10]], [[0, True]], [["a", "b"]], [[0.0, 1.5]]],
+)
+def test_where_a_manifest_says_that_metadata_are_is_within_the_file(extents, tmp_path):
+    for folder in ("cubes", "manifest"):
+        (tmp_path / folder).mkdir()
+    cube = shutil.copyfile(SHIPPED / "tutorial" / "cubes" / "61.nc", tmp_path / "cubes" / "61.nc")
+    content = json.loads((SHIPPED / "tutorial" / "manifest" / "61.json").read_bytes())
+    del content["record_sha256"]
+    content["current"]["cube"]["metadata"]["extents"] = extents
+    digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
+    text = json.dumps({**content, "record_sha256": digest})
+    (tmp_path / "manifest" / "61.json").write_text(text)
+    assert read_records(cube) is None
 
 
 def change(file: h5py.File, draw: np.random.Generator) -> None:
