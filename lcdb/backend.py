@@ -23,6 +23,7 @@ from lcdb.errors import StaleError
 from lcdb.foreign import refuse_foreign_storage
 from lcdb.hdf5 import DRIVER, attributes, damage, dims_of
 from lcdb.slices import Slices
+from lcdb.text import visible
 
 __all__ = ["HDF5Store"]
 
@@ -62,7 +63,15 @@ class _Array(BackendArray):
         lengths = [_length(one, size) for one, size in zip(key, self.shape, strict=True)]
         if 0 in lengths:  # h5py cannot select nothing along one dim and a list along another
             return np.empty([n for n in lengths if n is not None], self.dtype)
-        return dataset.asstr()[key] if self.is_text else dataset[key]
+        return _visible(dataset.asstr()[key]) if self.is_text else dataset[key]
+
+
+def _visible(texts: Any) -> Any:
+    """Return texts without anything that a terminal would obey."""
+    if not isinstance(texts, np.ndarray):
+        return visible(texts)
+    flat = [visible(text) for text in texts.ravel()]
+    return np.array(flat, texts.dtype).reshape(texts.shape)
 
 
 def _length(key: Any, size: int) -> int | None:
@@ -121,10 +130,10 @@ class HDF5Store(AbstractDataStore):
 
     def get_variables(self) -> dict[str, xr.Variable]:
         """Return every variable of the file, lazily."""
-        return {name: self._variable(self.file[name]) for name in self.file}
+        return {visible(name): self._variable(self.file[name]) for name in self.file}
 
     def _variable(self, dataset: h5py.Dataset) -> xr.Variable:
-        dims = dims_of(dataset)
+        dims = tuple(map(visible, dims_of(dataset)))
         data = indexing.LazilyIndexedArray(_Array(self, dataset))
         return xr.Variable(dims, data, attributes(dataset), _encoding(dataset, self.path, dims))
 

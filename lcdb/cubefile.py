@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ import h5py
 import numpy as np
 
 from lcdb._version import __version__
+from lcdb.digests import built_sizes, size_runs, unit_sizes
 from lcdb.errors import (
     FormatVersionError,
     LabelError,
@@ -35,6 +38,7 @@ from lcdb.schema import (
     validate,
 )
 from lcdb.slices import Slices
+from lcdb.text import visible
 from lcdb.trust import check_signature, examine
 
 if TYPE_CHECKING:
@@ -50,7 +54,10 @@ _CHUNKS = {"n": -1, "repetition": -1}
 
 @dataclass(frozen=True)
 class Header:
-    """What is known of a cube without reading its arrays."""
+    """What is known of a cube without reading its arrays.
+
+    `runs` are the training sizes of which there are values, as (first, last, step).
+    """
 
     path: Path
     id: str
@@ -60,7 +67,7 @@ class Header:
     classes: int
     format_version: int
     labels: dict[str, tuple[str, ...]]
-    sizes: np.ndarray = field(repr=False)
+    runs: tuple[tuple[int, int, int], ...] = field(repr=False)
     repetitions: int
     status: np.ndarray = field(repr=False)
     scaling: str = "none"
@@ -71,6 +78,16 @@ class Header:
     def key(self) -> int | str:
         """What the cube is called in a database: an OpenML id is a number."""
         return as_number(cube_key(self.id, self.scaling))
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """The training sizes of which there are values, ascending."""
+        return unit_sizes({"sizes": self.runs}).astype(np.int32)
+
+    @property
+    def size_count(self) -> int:
+        """How many sizes that are."""
+        return sum((last - first) // step + 1 for first, last, step in self.runs)
 
     @property
     def largest_size(self) -> int:
@@ -111,10 +128,10 @@ class Header:
 
 
 def _text(value: Any) -> str:
-    """Return a netCDF string attribute or element as str."""
+    """Return a netCDF string attribute or element as str that is safe to print."""
     if isinstance(value, np.ndarray):
         value = value.reshape(-1)[0]
-    return value.decode() if isinstance(value, bytes) else str(value)
+    return visible(value.decode() if isinstance(value, bytes) else value)
 
 
 def _integer(value: Any) -> int:
@@ -160,21 +177,25 @@ def _header(path: Path, file: h5py.File) -> Header:
         raise FormatVersionError(msg)
     refuse_foreign_storage(path, file)
     labels = {dim: tuple(map(_text, file[dim][...])) for dim in UNIT_DIMS}
-    rows, sizes = _integer(file.attrs["n_rows"]), file["n"][...]
-    every = np.arange(1, rows * 7 // 10 + 1)
+    rows, axis = _integer(file.attrs["n_rows"]), file["n"]
+    largest = rows * 7 // 10
     if kind == SUMMARY_KIND:
-        repetitions = _integer(file.attrs["repetitions"])
-        if not (len(sizes) and np.array_equal(sizes, every[np.isin(every, sizes)])):
-            msg = f"its sizes n are not some of 1 to {every[-1]}, ascending"
+        repetitions, sizes = _integer(file.attrs["repetitions"]), axis[...]
+        if not (
+            len(sizes) and sizes[0] > 0 and (np.diff(sizes) > 0).all() and sizes[-1] <= largest
+        ):
+            msg = f"its sizes n are not some of 1 to {largest}, ascending"
             raise ValueError(msg)
     else:
         repetitions = len(file["repetition"])
-        if not np.array_equal(sizes, every):
-            msg = f"its sizes n are not 1 to {every[-1]}, as of {rows} rows"
+        if len(axis) != largest or not np.array_equal(axis[...], np.arange(1, largest + 1)):
+            msg = f"its sizes n are not 1 to {largest}, as of {rows} rows"
             raise ValueError(msg)
         if not np.array_equal(file["repetition"][...], np.arange(repetitions)):
             msg = "its repetitions do not count from 0"
             raise ValueError(msg)
+        plan = json.loads(_text(file.attrs["plan"]))
+        sizes = built_sizes(plan, file["digest"].asstr()[...], labels, largest)
     status = file["status"][...]
     if (
         status.shape != tuple(map(len, labels.values()))
@@ -191,7 +212,7 @@ def _header(path: Path, file: h5py.File) -> Header:
         classes=_integer(file.attrs["n_classes"]),
         format_version=version,
         labels=labels,
-        sizes=sizes,
+        runs=tuple((first, last, step) for first, last, step in size_runs(sizes.tolist())),
         repetitions=repetitions,
         status=status,
         scaling=_text(file.attrs["scaling"]) if "scaling" in file.attrs else "none",
@@ -226,7 +247,8 @@ def open_cube(
         if wanted is not None and header.is_summary:
             wanted = {dim: n for dim, n in wanted.items() if dim != "repetition"}
         dataset = xr.open_dataset(store, chunks=wanted)
-        if check and not store.vouched:  # what a manifest would have told of attributes
+        # What a manifest would have told of names, dims and attributes.
+        if check is not False and not store.vouched:
             validate(dataset, values=False)
         return header, dataset
 

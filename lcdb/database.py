@@ -20,6 +20,7 @@ from lcdb.resolving import of_scaling, resolve, resolve_all
 from lcdb.schema import STATUSES, UNIT_DIMS
 from lcdb.selection import (
     Labels,
+    at_sizes,
     check_label,
     check_labels,
     check_metric,
@@ -123,7 +124,7 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
     >>> "iris" in db, 61 in db, 62 in db
     (True, True, False)
     >>> db["iris"].sizes["n"]
-    105
+    15
     >>> db.close()
     """
 
@@ -159,8 +160,9 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
     # -- mapping -------------------------------------------------------------------------------
 
     def __getitem__(self, dataset: object) -> xr.Dataset:
-        """Return the cube of a dataset, by id or name; changing it leaves the database as it is.
+        """Return the cube of a dataset, by id or name, at the sizes of which there are values.
 
+        Changing it leaves the database as it is. The file has every size from 1 to 0.7 N.
         An experiment's cube by its name, ``"dse"`` or ``"pendulum"``.
         """
         if isinstance(dataset, str) and dataset in self._experiments:
@@ -217,7 +219,10 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
     def _dataset(self, key: Key) -> xr.Dataset:
         self._check_open()
         if key not in self._datasets:
-            header, dataset = self._source.open_cube(self._headers[key])
+            header, whole = self._source.open_cube(self._headers[key])
+            dataset = at_sizes(whole, header.sizes)
+            if dataset is not whole:
+                dataset.set_close(whole.close)
             self._headers[key], self._datasets[key] = header, dataset
         return self._datasets[key]
 
@@ -275,8 +280,9 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
         An accuracy is exactly the count of correct rows / the number of test rows, so that it can
         be compared with a number such as 0.95.
 
-        Sizes outside the curve's range (a tuned one starts at 10) are NaN. The coordinate
-        `fraction` is n as a share of the largest size, for comparing datasets of different length.
+        The sizes are those that were built: a plan may have steps, and a tuned curve starts at 10.
+        The coordinate `fraction` is n as a share of the largest size of the dataset, for comparing
+        datasets of different length.
 
         Parameters
         ----------
@@ -308,7 +314,7 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
         >>> with lcdb.tutorial() as db:
         ...     curve = db.curve(61, "LDC", metric="brier")
         ...     curve.sizes["n"], curve.attrs["direction"], float(curve.fraction[-1])
-        (105, 'minimize', 1.0)
+        (15, 'minimize', 1.0)
         """
         check_metric(metric)
         labels = (learner, sampling, split, tuning)
@@ -361,8 +367,9 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
         Returns
         -------
         dict
-            By dataset, in float64 as `curve` has it. The coordinate `status` says which curves
-            are complete; those that were not built are NaN.
+            By dataset, in float64 as `curve` has it, at the sizes that any of the curves was
+            built at. The coordinate `status` says which curves are complete; those that were not
+            built are NaN.
 
         Examples
         --------

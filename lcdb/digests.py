@@ -16,7 +16,16 @@ import numpy as np
 
 from lcdb.schema.tables import KEY_VERSION
 
-__all__ = ["canonical_json", "plan_units", "slice_digest", "unit_digest", "unit_key", "unit_sizes"]
+__all__ = [
+    "built_sizes",
+    "canonical_json",
+    "plan_units",
+    "size_runs",
+    "slice_digest",
+    "unit_digest",
+    "unit_key",
+    "unit_sizes",
+]
 
 Description = Mapping[str, Any]
 
@@ -46,6 +55,62 @@ def unit_sizes(unit: Description) -> np.ndarray:
     """
     runs = [np.arange(first, last + 1, step) for first, last, step in unit["sizes"]]
     return np.concatenate(runs)
+
+
+def size_runs(sizes: Iterable[int]) -> list[list[int]]:
+    """Return ascending sizes as [first, last, step] runs.
+
+    Examples
+    --------
+    >>> size_runs([1, 2, 3, 10, 20, 30, 31])
+    [[1, 3, 1], [10, 30, 10], [31, 31, 1]]
+    """
+    steps: list[list[int]] = []
+    for n in sizes:
+        if steps:
+            first, last, step = steps[-1]
+            if first == last:
+                steps[-1] = [first, n, n - first]
+                continue
+            if n == last + step:
+                steps[-1][1] = n
+                continue
+        steps.append([n, n, 1])
+    return steps
+
+
+def built_sizes(
+    plan: Description, digests: np.ndarray, labels: Mapping[str, tuple[str, ...]], largest: int
+) -> np.ndarray:
+    """Return the training sizes of all curves of a cube that have values, ascending.
+
+    Parameters
+    ----------
+    plan
+        Of the cube.
+    digests
+        The cube's table of them: empty where nothing of a curve was written.
+    labels
+        Of the table's dims. Without any value, the sizes that the plan asks for are returned.
+    largest
+        The last size of the cube.
+    """
+    built, planned = {}, {}
+    for unit in plan_units(plan):
+        sizes = planned[str(unit["sizes"])] = unit["sizes"]
+        if not all(0 < first <= last <= largest and step > 0 for first, last, step in sizes):
+            msg = f"its plan asks for sizes that are not from 1 to {largest}"
+            raise ValueError(msg)
+        if unit["learner"] == "draws":
+            continue
+        where = tuple(names.index(unit[dim]) for dim, names in labels.items())
+        if digests[where]:
+            built[str(unit["sizes"])] = sizes
+    if not planned:
+        msg = "its plan asks for no curve"
+        raise ValueError(msg)
+    found = [unit_sizes({"sizes": sizes}) for sizes in (built or planned).values()]
+    return np.unique(np.concatenate(found))
 
 
 def unit_key(unit: Description) -> str:

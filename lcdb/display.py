@@ -36,7 +36,6 @@ _STYLE = (
 
 def describe(header: Header) -> dict[str, Any]:
     """Return what is known of one cube as a JSON-able dict."""
-    sizes = header.sizes
     return {
         "dataset": header.id,
         "name": header.name,
@@ -44,7 +43,11 @@ def describe(header: Header) -> dict[str, Any]:
         "rows": header.rows,
         "features": header.features,
         "classes": header.classes,
-        "sizes": {"first": int(sizes[0]), "last": int(sizes[-1]), "count": len(sizes)},
+        "sizes": {
+            "first": header.runs[0][0],
+            "last": header.runs[-1][1],
+            "count": header.size_count,
+        },
         "repetitions": header.repetitions,
         **{dim: list(header.labels[dim]) for dim in UNIT_DIMS},
         "status": header.counts,

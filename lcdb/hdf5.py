@@ -15,6 +15,7 @@ import numpy as np
 
 from lcdb.errors import DamagedError, LCDBError
 from lcdb.regular import failing_disk
+from lcdb.text import visible
 
 __all__ = ["DRIVER", "attributes", "damage", "dims_of"]
 
@@ -46,7 +47,10 @@ def damage(path: Path, errors: tuple[type[Exception], ...] = (Exception,)) -> It
 
 
 def attributes(holder: h5py.File | h5py.Dataset) -> dict[str, Any]:
-    """Return attributes as xarray has them: text as str, one-element arrays as scalars."""
+    """Return attributes as xarray has them: text as str, one-element arrays as scalars.
+
+    Text is safe to print: what a terminal would obey is spelt out (`lcdb.text.visible`).
+    """
     found = {}
     for name, value in holder.attrs.items():
         if name in _HIDDEN or name.startswith(("_NC", "_Netcdf4", "_nc3")):
@@ -55,7 +59,9 @@ def attributes(holder: h5py.File | h5py.Dataset) -> dict[str, Any]:
             value = value.decode()
         elif isinstance(value, np.ndarray) and value.shape == (1,):
             value = value[0]
-        found[name] = value
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            value = np.array([visible(one) for one in value.ravel()], object).reshape(value.shape)
+        found[visible(name)] = visible(value) if isinstance(value, str) else value
     return found
 
 

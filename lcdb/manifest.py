@@ -131,11 +131,21 @@ def read_records(cube: Path) -> tuple[Record, ...] | None:
 def _record(entry: Mapping[str, Any]) -> Record:
     file = entry["cube"]
     metadata = file.get("metadata", {"sha256": "", "extents": []})
+    extents = tuple((first, length) for first, length in metadata["extents"])
+    # Runs are read: they are within the file, one behind the other, whatever a manifest says.
+    ends = [0, *(end for first, length in extents for end in (first, first + length))]
+    if (
+        any(type(end) is not int for end in ends)
+        or ends != sorted(ends)
+        or ends[-1] > file["bytes"]
+    ):
+        msg = "its metadata lie elsewhere than in the file"
+        raise ValueError(msg)
     return Record(
         sha256=file["sha256"],
         length=file["bytes"],
         metadata=metadata["sha256"],
-        extents=tuple((first, length) for first, length in metadata["extents"]),
+        extents=extents,
         units=tuple(entry["units"]),
     )
 

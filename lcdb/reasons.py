@@ -13,6 +13,7 @@ from lcdb.errors import NotBuiltError, PartialCurveWarning
 from lcdb.manifest import manifest_file
 from lcdb.regular import read_regular
 from lcdb.schema import STATUSES, UNIT_DIMS
+from lcdb.text import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,15 +37,15 @@ def read_reasons(cube: Path) -> Reasons:
         for entry in entries:
             for slice_ in entry["units"]:
                 if slice_["reason"]:
-                    found.setdefault(_curve(slice_), str(slice_["reason"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                    found.setdefault(_curve(slice_), visible(slice_["reason"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
     return found
 
 
 def _curve(slice_: Mapping[str, Any]) -> tuple[str, ...]:
     # With the status: a manifest may tell of the next cube as well as of the current one.
-    return (*(slice_["unit"][dim] for dim in UNIT_DIMS), slice_["status"])
+    return (*(visible(slice_["unit"][dim]) for dim in UNIT_DIMS), str(slice_["status"]))
 
 
 def tell_gaps(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from lcdb.cubefile import Header
+from lcdb.digests import built_sizes, size_runs
 from lcdb.errors import LabelError, did_you_mean
 from lcdb.schema import LEARNERS, METRICS, SAMPLINGS, SCALINGS, SPLITS, STATUSES, TUNINGS, UNIT_DIMS
 
@@ -18,6 +20,7 @@ __all__ = [
     "Labels",
     "Where",
     "as_list",
+    "at_sizes",
     "check_label",
     "check_labels",
     "check_metric",
@@ -32,6 +35,8 @@ __all__ = [
 Labels = str | Sequence[str] | None
 #: Labels by unit dim.
 Where = Mapping[str, Labels]
+
+Array = TypeVar("Array", "xr.DataArray", "xr.Dataset")
 
 _CANONICAL = dict(zip(UNIT_DIMS, (LEARNERS, SAMPLINGS, SPLITS, TUNINGS), strict=True))
 
@@ -139,7 +144,7 @@ def positions(header: Header, where: Where, *, lenient: bool = False) -> dict[st
 def take(
     dataset: xr.Dataset, header: Header, index: Mapping[str, int | list[int]], metric: str
 ) -> xr.DataArray:
-    """Return a part of one metric, lazily, with coordinates.
+    """Return a part of one metric, lazily, with coordinates: at the sizes that it was built at.
 
     In float64, accuracy as the share that its count is. The coordinates are `fraction`, `status`,
     `dataset` and `scaling`.
@@ -148,9 +153,9 @@ def take(
 
     from lcdb.scores import exact_scores
 
-    array = exact_scores(dataset, metric).isel(index)
+    array = at_sizes(exact_scores(dataset, metric), _sizes(dataset, header, index)).isel(index)
     codes = xr.DataArray(header.status, dims=UNIT_DIMS).isel(index)
-    fraction = header.sizes / header.largest_size
+    fraction = array["n"].values / header.largest_size
     attrs = {"long_name": "training set size as a share of the largest", "units": "1"}
     array = array.assign_coords(
         fraction=("n", fraction, attrs),
@@ -160,6 +165,30 @@ def take(
     )
     array.attrs["dataset_name"] = header.name
     return array
+
+
+def _sizes(dataset: xr.Dataset, header: Header, index: Mapping[str, int | list[int]]) -> np.ndarray:
+    """Return the sizes of the curves that are taken, as far as these have values."""
+    digests = dataset["digest"].values
+    taken = np.zeros(digests.shape, bool)
+    taken[np.ix_(*(np.atleast_1d(index.get(dim, range(n))) for dim, n in
+                   zip(UNIT_DIMS, digests.shape, strict=True)))] = True  # fmt: skip
+    if not (digests[taken] != "").any():
+        return header.sizes
+    plan = json.loads(dataset.attrs["plan"])
+    return built_sizes(plan, np.where(taken, digests, ""), header.labels, header.largest_size)
+
+
+def at_sizes(array: Array, sizes: np.ndarray) -> Array:
+    """Return a lazy array or dataset at some of its sizes n."""
+    known = array["n"].values
+    if np.array_equal(known, sizes):
+        return array
+    places = np.flatnonzero(np.isin(known, sizes))
+    first, last, step = size_runs(places.tolist())[0]
+    # A file reads a slice faster than a list of positions.
+    is_slice = (last - first) // step + 1 == len(places)
+    return array.isel(n=slice(first, last + 1, step) if is_slice else places)
 
 
 def take_several(

@@ -21,8 +21,7 @@ def tutorial(*, chunks: Any = None) -> Database:
 
     It was built from the plan `tutorial`: iris and balance-scale, four learners with their default
     parameters, three samplings, fixed and varying test sets, 200 repetitions. Few sizes were
-    built, so that it is small; the others are NaN, and ``curve.dropna("n")`` leaves them out.
-    Nothing is copied or fetched.
+    built, so that it is small. Nothing is copied or fetched.
 
     Parameters
     ----------

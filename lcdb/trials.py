@@ -16,6 +16,7 @@ from lcdb.foreign import refuse_foreign_storage
 from lcdb.hdf5 import DRIVER, attributes, damage
 from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, LIFETIMES_KIND, STATUSES
 from lcdb.schema.experiments import TRIAL
+from lcdb.text import visible
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -102,7 +103,7 @@ def read_trial_header(path: Path) -> TrialHeader:
         return TrialHeader(
             path=path,
             experiment=experiment,
-            labels={dim: tuple(file[dim].asstr()[...].tolist()) for dim in dims},
+            labels={dim: tuple(map(visible, file[dim].asstr()[...].tolist())) for dim in dims},
             trials=len(file[TRIAL]),
             wanted=file["trials"][...],
             status=file["status"][...],

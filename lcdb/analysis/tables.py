@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import xarray as xr
@@ -29,7 +29,9 @@ def tidy(
     ----------
     scores
         What ``db.curve``, ``db.select`` or a function of this package returns: an array, a
-        dataset, or a dict of them by dataset, which gives the column ``dataset``.
+        dataset, or a dict of them by dataset, which gives the column ``dataset``. A summary, or
+        another dataset whose variables do not share their dims, becomes one piece for each set of
+        dims, one below the other; the labels that a piece does not have are missing there.
     missing
         Keep rows that hold no value at all, such as sizes that were not computed.
 
@@ -67,9 +69,17 @@ def tidy(
 
 
 def _frame(part: xr.DataArray | xr.Dataset, missing: bool, key: str | None = None) -> pd.DataFrame:
-    dataset = part
+    import pandas as pd
+
     if isinstance(part, xr.DataArray):
         dataset = part.to_dataset(name=str(part.name or "value"))
+    else:
+        dataset = part
+    dims = {frozenset(array.dims) for array in dataset.data_vars.values()}
+    if len(dims) > 1 and frozenset().union(*dims) not in dims:
+        # One row for each combination of all labels would be 10^10 of them for a summary.
+        pieces = _pieces(dataset, missing, key)
+        return pd.concat(pieces, ignore_index=True)
     values = [str(name) for name in dataset.data_vars]
     unlabelled = [dim for dim in dataset.dims if dim not in dataset.coords]
     dataset = dataset.assign_coords({dim: range(dataset.sizes[dim]) for dim in unlabelled})
@@ -84,3 +94,12 @@ def _frame(part: xr.DataArray | xr.Dataset, missing: bool, key: str | None = Non
     ordered = [name for name in _FIRST if name in labels]
     rest = [name for name in labels if name not in ordered]
     return frame[[*ordered, *rest, *values]].reset_index(drop=True)
+
+
+def _pieces(dataset: xr.Dataset, missing: bool, key: str | None) -> list[pd.DataFrame]:
+    """Return a frame for each set of dims that variables have."""
+    names: dict[frozenset[Hashable], list[Hashable]] = {}
+    for name, array in dataset.data_vars.items():
+        names.setdefault(frozenset(array.dims), []).append(name)
+    frames = [_frame(dataset[some], missing, key) for some in names.values()]
+    return [frame for frame in frames if len(frame)] or frames[:1]

@@ -25,6 +25,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metadata", metavar="FILE", type=Path, help="title, creators, licence and more, as TOML"
     )
+    parser.add_argument(
+        "--flat", action="store_true",
+        help="put the database into FOLDER too, for a host without folders (Zenodo)",
+    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -32,7 +36,8 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb.publishing import publish
     from lcdb.text import visible
 
-    made = publish(arguments.database, arguments.url, arguments.out, arguments.metadata)
+    options = {"metadata": arguments.metadata, "flat": arguments.flat}
+    made = publish(arguments.database, arguments.url, arguments.out, **options)
     for path in made.files:
         print(visible(path))
     if not made.is_indexed:

@@ -212,9 +212,9 @@ def _cube(database: Database, key: int | str, folder: Path) -> Cube:
         rows=header.rows,
         features=header.features,
         classes=header.classes,
-        first_size=int(header.sizes[0]),
-        last_size=int(header.sizes[-1]),
-        sizes=len(header.sizes),
+        first_size=header.runs[0][0],
+        last_size=header.runs[-1][1],
+        sizes=header.size_count,
         repetitions=header.repetitions,
         imputed_cells=number("imputed_cells"),
         dropped_rows=number("dropped_rows"),
@@ -238,5 +238,5 @@ def _written(manifests: Iterable[Path]) -> Iterable[datetime]:
         try:
             content = json.loads(read_regular(path, "a manifest"))
             yield datetime.fromisoformat(content["current"]["written"]["at"]).astimezone(UTC)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             continue  # a manifest that cannot be read dates nothing; reading cubes copes as well

@@ -15,14 +15,14 @@ from lcdb.errors import ArgumentError, NotFoundError, did_you_mean
 from lcdb.publishing.contents import Contents
 from lcdb.publishing.responsible import DEFAULTS, responsible
 from lcdb.regular import read_regular
-from lcdb.schema import METRICS
+from lcdb.schema import CREDITS, METRICS
 from lcdb.text import one_line, visible
 
 __all__ = ["ADDRESS", "Creator", "Metadata", "read_metadata", "shortened"]
 
 #: Who made a database if nobody says otherwise: as CITATION.cff of this project has it.
-CREATOR = "The lcdb developers"
-LICENSE = "CC-BY-4.0"
+CREATOR = CREDITS["creator_name"]
+LICENSE = CREDITS["license"]
 VERSION = "1.0.0"
 KEYWORDS = ("learning curves", "machine learning", "benchmark", "classification", "distributions")
 _ADDRESSES = {

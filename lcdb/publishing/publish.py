@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from lcdb.errors import ArgumentError, StorageError
-from lcdb.publishing.contents import Contents, read_contents
+from lcdb.publishing.contents import Contents, File, read_contents
 from lcdb.publishing.crate import ro_crate
 from lcdb.publishing.croissant import croissant
 from lcdb.publishing.datacite import datacite
 from lcdb.publishing.metadata import ADDRESS, Metadata, read_metadata
 from lcdb.publishing.pages import citation, license_page, readme, sums
 from lcdb.publishing.text import as_json
+from lcdb.regular import read_regular
+from lcdb.remote.format import FOLDER_INDEX, INDEX_NAME, INDEX_VERSION, decode, encode
 
 __all__ = ["Published", "checked_url", "publish"]
 
@@ -47,6 +50,7 @@ def publish(
     url: str,
     out: str | os.PathLike[str],
     metadata: str | os.PathLike[str] | None = None,
+    flat: bool = False,
 ) -> Published:
     """Write what catalogues, archives and people read beside a database.
 
@@ -63,6 +67,9 @@ def publish(
         are replaced, others are left.
     metadata
         A TOML file with title, creators, licence and so on; what it leaves out gets a default.
+    flat
+        For a host that has no folders, such as Zenodo: the database goes into `out` as well, under
+        names such as ``cubes-61.nc``, so that `out` is all there is to upload.
 
     Returns
     -------
@@ -96,10 +103,60 @@ def publish(
         raise ArgumentError(msg)
     contents = read_contents(source)
     described = read_metadata(metadata, contents)
-    written = _documents(contents, described, checked)
-    _write(place, written)
-    files = tuple(place / name for name in written)
+    index = _flat_index(source) if flat and contents.is_indexed else b""
+    shown = _flattened(contents, index) if flat else contents
+    written = _documents(shown, described, checked)
+    if flat:
+        for file in contents.files:
+            _link(source / file.path, place / _flat(file.path))
+    _write(place, written | ({INDEX_NAME: index} if index else {}))
+    names = [file.path for file in shown.files] if flat else []
+    files = tuple(place / name for name in (*names, *written))
     return Published(files, described.defaults, contents.is_indexed)
+
+
+def _flat(path: str) -> str:
+    return path.replace("/", "-")
+
+
+def _flat_index(folder: Path) -> bytes:
+    """Return the index of a directory whose files all lie in one folder."""
+    place = folder / INDEX_NAME
+    record = decode(read_regular(place, "an index"), FOLDER_INDEX, place)
+    cubes = [
+        {**cube, "file": _flat(cube["file"]), "index": _flat(cube["index"])}
+        for cube in record["cubes"]
+    ]
+    return encode({"kind": FOLDER_INDEX, "index_version": INDEX_VERSION, "cubes": cubes})
+
+
+def _flattened(contents: Contents, index: bytes) -> Contents:
+    """Return the same contents under names without folders."""
+    files = [replace(file, path=_flat(file.path)) for file in contents.files]
+    if index:
+        digest = hashlib.sha256(index).hexdigest()
+        own = File(INDEX_NAME, len(index), digest)
+        files = [own if file.path == INDEX_NAME else file for file in files]
+    cubes = tuple(replace(cube, path=_flat(cube.path)) for cube in contents.cubes)
+    return replace(contents, files=tuple(files), cubes=cubes)
+
+
+def _link(source: Path, target: Path) -> None:
+    """Put a file under another name as well: as a link if the disk can, else as a copy."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            try:
+                os.link(source.resolve(), temporary)
+            except OSError:
+                shutil.copyfile(source, temporary)
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        msg = f"{target} could not be written ({error.strerror or error}); name another --out"
+        raise StorageError(msg) from error
 
 
 def checked_url(url: str) -> str:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from lcdb.errors import DamagedError
+from lcdb.errors import DamagedError, ReadError
 from lcdb.remote.format import from_plain, numbers
 from lcdb.remote.ranges import Chunk, Reader
 
 __all__ = ["Table", "undo"]
 
-# zlib cannot make more of its input than that.
+# zlib cannot make more of a byte than that, so that what is stored bounds what it becomes.
 _MOST_OF_A_BYTE = 1032
 
 
@@ -96,28 +96,40 @@ class Table:
 
     @classmethod
     def of(cls, variable: Mapping[str, Any], size: int) -> Table:
-        """Return the table of a variable of an index; `size` is the length of the cube."""
-        stored, shape = variable["chunks"], tuple(map(int, variable["shape"]))
-        chunk = tuple(map(int, stored["shape"]))
+        """Return the table of a variable of an index; `size` is the length of the cube.
+
+        Raises
+        ------
+        ValueError
+            Chunks lie beyond the end of the cube, or are said to hold more than they can.
+        """
+        stored, shape, name = variable["chunks"], tuple(variable["shape"]), variable["name"]
+        chunk, dtype = tuple(stored["shape"]), np.dtype(variable["dtype"])
         grid = [-(-n // c) for n, c in zip(shape, chunk, strict=True)]
         count = math.prod(grid)
         lengths = numbers(stored["lengths"], "<u4", count).astype(np.int64)
         starts = numbers(stored["gaps"], "<i8", count)
         offsets = np.cumsum(starts) + np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        if (offsets < 0).any() or (offsets + lengths > size).any():
-            msg = f"{variable['name']} has chunks beyond the end of its file"
+        if (offsets < 0).any() or (offsets > size).any() or (lengths > size - offsets).any():
+            msg = f"{name} has chunks beyond the end of its file"
             raise ValueError(msg)
         if "masks" in stored:
             masks = numbers(stored["masks"], "<u4", count)
         else:
             masks = np.zeros(count, np.uint32)
+        filters = tuple(one["name"] for one in stored["filters"])
+        written = lengths[lengths > 0]
+        most = _MOST_OF_A_BYTE if "deflate" in filters else 1
+        if written.size and math.prod(chunk) * dtype.itemsize > int(written.min()) * most:
+            msg = f"{name} has chunks that cannot hold {math.prod(chunk):,} values"
+            raise ValueError(msg)
         return cls(
-            name=variable["name"],
+            name=name,
             shape=shape,
-            dtype=np.dtype(variable["dtype"]),
+            dtype=dtype,
             chunk=chunk,
-            fill=from_plain(variable["fill"]),
-            filters=tuple(one["name"] for one in stored["filters"]),
+            fill=dtype.type(from_plain(variable["fill"])),
+            filters=filters,
             offsets=offsets,
             lengths=lengths,
             checksums=numbers(stored["crc32"], "<u4", count),
@@ -127,7 +139,13 @@ class Table:
     def read(self, key: tuple[Any, ...], reader: Reader) -> np.ndarray:
         """Return what an outer index takes: numbers, slices and lists of positions by dim."""
         positions = self._positions(key)
-        values = np.empty([len(one) for one in positions], self.dtype)
+        shape = [len(one) for one in positions]
+        try:
+            values = np.empty(shape, self.dtype)
+        except (MemoryError, ValueError) as error:
+            size = math.prod(shape) * self.dtype.itemsize
+            msg = f"{reader.address}: {self.name} takes {size:,} bytes: select less of it"
+            raise ReadError(msg) from error
         places = list(self._touched(positions))
         rows = [row for row, _, _ in places]
         there = [i for i, row in enumerate(rows) if self.lengths[row]]

@@ -12,13 +12,19 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lcdb._version import __version__
 from lcdb.digests import canonical_json
 from lcdb.errors import DamagedError, FormatVersionError, SchemaError
+from lcdb.text import visible
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 __all__ = [
     "CUBE_INDEX",
@@ -32,6 +38,7 @@ __all__ = [
     "index_name",
     "numbers",
     "plain",
+    "unsound",
 ]
 
 #: Version of the format of indexes; an index of a newer one is refused.
@@ -62,9 +69,9 @@ def encode(record: Mapping[str, Any]) -> bytes:
 
     Examples
     --------
-    >>> record = decode(encode({"kind": CUBE_INDEX, "index_version": 1}), CUBE_INDEX, "here")
-    >>> sorted(record)
-    ['index_version', 'kind', 'record_sha256']
+    >>> data = encode({"kind": FOLDER_INDEX, "index_version": 1, "cubes": []})
+    >>> sorted(decode(data, FOLDER_INDEX, "here"))
+    ['cubes', 'index_version', 'kind', 'record_sha256']
     """
     return (canonical_json({**record, "record_sha256": _digest(record)}) + "\n").encode()
 
@@ -74,7 +81,10 @@ def _digest(record: Mapping[str, Any]) -> str:
 
 
 def decode(data: bytes, kind: str, where: object) -> dict[str, Any]:
-    """Return an index that is whole, of the kind that is meant and of a version that is known.
+    """Return an index that is whole, of the kind that is meant, and keeps the schema of indexes.
+
+    Anybody can write an index with a right digest. After this, its members have the types that
+    ``schemas/index.schema.json`` gives them, and no number is larger than a cube can have.
 
     Parameters
     ----------
@@ -88,7 +98,8 @@ def decode(data: bytes, kind: str, where: object) -> dict[str, Any]:
     Raises
     ------
     DamagedError, FormatVersionError, SchemaError
-        It is not what was written; a newer lcdb wrote it; it is of something else.
+        It is not what was written; a newer lcdb wrote it; it is of something else, or does not
+        say what an index has to say.
     """
     try:
         record = json.loads(data)
@@ -118,7 +129,42 @@ def decode(data: bytes, kind: str, where: object) -> dict[str, Any]:
     if known != kind:
         msg = f"{where} is of kind {known!r}, expected {kind!r}"
         raise SchemaError(msg)
+    _check_schema(record, where)
     return record
+
+
+@cache
+def _validator() -> Validator:
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    text = files("lcdb.schemas").joinpath("index.schema.json").read_text("utf-8")
+    # To JSON Schema 2.0 is an integer; to what counts by it, it is not.
+    strict = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, x: type(x) is int)
+    return extend(Draft202012Validator, type_checker=strict)(json.loads(text))
+
+
+def _check_schema(record: Mapping[str, Any], where: object) -> None:
+    for error in _validator().iter_errors(record):
+        place = ".".join(map(str, error.absolute_path)) or "it"
+        text = error.message if len(error.message) < 200 else f"{error.message[:200]}…"
+        raise unsound(where, f"{place}: {text}")
+
+
+def unsound(where: object, why: object) -> SchemaError:
+    """Return the error for an index that is whole and cannot be meant.
+
+    Examples
+    --------
+    >>> print(unsound("host/index.json", "it lists no cube"))
+    host/index.json is no sound index of lcdb (it lists no cube): run 'lcdb index' on the \
+database again
+    """
+    msg = (
+        f"{where} is no sound index of lcdb ({visible(why)}): run 'lcdb index' on the database "
+        "again"
+    )
+    return SchemaError(msg)
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -174,7 +220,8 @@ def from_plain(value: Any) -> Any:
     (np.float32(nan), array([1, 2], dtype=int8))
     """
     if isinstance(value, str):
-        return value
+        return visible(value)
     if value["dtype"] == "text":
-        return np.array(value["value"], object)
-    return np.array(value["value"]).astype(value["dtype"])[()]
+        return np.array([visible(one) for one in value["value"]], object)
+    with np.errstate(all="raise"):  # a number that its dtype does not have
+        return np.array(value["value"]).astype(value["dtype"])[()]

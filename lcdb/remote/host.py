@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,29 +15,27 @@ import xarray as xr
 
 from lcdb._version import __version__
 from lcdb.cubefile import Header, dask_chunks
-from lcdb.errors import (
-    DamagedError,
-    FormatVersionError,
-    LCDBError,
-    NotFoundError,
-    SchemaError,
-    StaleError,
-)
+from lcdb.digests import built_sizes, size_runs
+from lcdb.errors import DamagedError, FormatVersionError, LCDBError, NotFoundError, StaleError
+from lcdb.naming import cube_key
 from lcdb.reasons import Reasons
 from lcdb.remote.address import Address
 from lcdb.remote.chunks import Table
 from lcdb.remote.diskcache import DiskCache
-from lcdb.remote.format import CUBE_INDEX, FOLDER_INDEX, INDEX_NAME, decode, index_name
+from lcdb.remote.format import CUBE_INDEX, FOLDER_INDEX, INDEX_NAME, decode, index_name, unsound
 from lcdb.remote.ranges import Memory, Reader
 from lcdb.remote.store import RemoteStore
 from lcdb.remote.transport import Policy, Transport, transport_for
-from lcdb.schema import CUBE_KIND, EXPERIMENTS, FORMAT_VERSION, STATUSES, SUMMARY_KIND, UNIT_DIMS
+from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, UNIT_DIMS, validate
+from lcdb.text import visible
 from lcdb.trials import TrialHeader
 
 __all__ = ["Host"]
 
 #: An index of more bytes is none: a cube of 33,000 chunks has 300 kB.
 _LARGEST = 256 << 20
+# Bytes of a training size and of a repetition in a cube, where coordinates are stored as they are.
+_COORDINATE = 4
 
 
 class Host:
@@ -54,7 +55,8 @@ class Host:
         How the host is asked.
     """
 
-    is_folder = True
+    #: Names of files are compared with what they hold when the index is read.
+    is_folder = False
 
     def __init__(
         self,
@@ -86,20 +88,17 @@ class Host:
     def _listed(self) -> list[tuple[Address, dict[str, Any]]]:
         """Return address and description of every cube."""
         if self.path.name.endswith(".nc"):
-            place = self.path.parent / index_name(self.path.name)
-            record = self._fetch(place, CUBE_INDEX)
-            with _sane(place):
-                own = {**record["header"], "index_sha256": record["record_sha256"]}
-                self._indexes[str(self.path)] = record
-                return [(self.path, own)]
+            record = self._fetch(self.path.parent / index_name(self.path.name), CUBE_INDEX)
+            self._indexes[str(self.path)] = record
+            return [(self.path, {**record["header"], "index_sha256": record["record_sha256"]})]
         place = self.path / INDEX_NAME
-        record = self._fetch(place, FOLDER_INDEX)
-        with _sane(place):
-            for cube in record["cubes"]:
-                if cube["index"] != index_name(cube["file"]):
-                    msg = f"the index of {cube['file']} is not beside it"
-                    raise ValueError(msg)
-            return [(self.path / cube["file"], cube) for cube in record["cubes"]]
+        cubes = self._fetch(place, FOLDER_INDEX)["cubes"]
+        for cube in cubes:
+            if cube["index"] != index_name(cube["file"]):
+                raise unsound(place, f"the index of {cube['file']} is not beside it")
+        if len({cube["file"] for cube in cubes}) < len(cubes):
+            raise unsound(place, "it lists a cube twice")
+        return [(self.path / cube["file"], cube) for cube in cubes]
 
     def _fetch(self, place: Address, kind: str, sha256: str = "") -> dict[str, Any]:
         """Return an index; from the host's own disk where a first answer was no good."""
@@ -137,20 +136,29 @@ class Host:
         described = self._cubes[url]
         address = self.path if str(self.path) == url else self.path / described["file"]
         with _sane(address):
-            if int(described["format_version"]) > FORMAT_VERSION:
+            if described["format_version"] > FORMAT_VERSION:
                 msg = (
                     f"{address} has format version {described['format_version']}; lcdb "
                     f"{__version__} reads up to {FORMAT_VERSION}: update lcdb-plusplus"
                 )
                 raise FormatVersionError(msg)
             if described["cube_kind"] in EXPERIMENTS:
-                return _trial_header(address, described)
-            return _curve_header(address, described)
+                header: Header | TrialHeader = _trial_header(address, described)
+                key = described["cube_kind"]
+            else:
+                header = _curve_header(address, described)
+                key = cube_key(header.id, header.scaling)
+            if "/" in described["file"] and address.name != f"{key}.nc":
+                msg = f"{described['file']} holds {key}, whose cube has another name"
+                raise ValueError(msg)
+            return header
 
     @property
     def headers(self) -> list[Header]:
         """What is known of each curve cube."""
         every = [h for h in map(self._header, self._cubes) if isinstance(h, Header)]
+        if len({(header.key, header.is_summary) for header in every}) < len(every):
+            raise unsound(self.path / INDEX_NAME, "two of its cubes are of one dataset")
         # A summary stands for a cube that is not there.
         there = {header.key for header in every if not header.is_summary}
         return [header for header in every if not header.is_summary or header.key not in there]
@@ -170,60 +178,76 @@ class Host:
         """Return the index of a cube, which is asked for once."""
         url = str(address)
         if url not in self._indexes:
-            sha256 = self._cubes[url]["index_sha256"]
+            described = self._cubes[url]
             place = address.parent / index_name(address.name)
-            self._indexes[url] = self._fetch(place, CUBE_INDEX, sha256)
+            record = self._fetch(place, CUBE_INDEX, described["index_sha256"])
+            own = {**record["header"], "file": described["file"]}
+            if own != {k: v for k, v in described.items() if k not in ("index", "index_sha256")}:
+                raise unsound(place, "it describes another cube than the index of the database")
+            self._indexes[url] = record
         return self._indexes[url]
 
     def reader(self, address: Address) -> Reader:
         """Return what reads and checks the chunks of a cube."""
         index = self.index(address)
         place = address.parent / index_name(address.name)
-        with _sane(place):
-            stale = _Stale(self.transport, place, index["record_sha256"])
-            header = index["header"]
-            sha256, size = str(header["sha256"]), int(header["bytes"])
-            if (sha256, size) != (
-                self._cubes[str(address)]["sha256"],
-                self._cubes[str(address)]["bytes"],
-            ):
-                msg = "it is of another cube than the index of the database"
-                raise ValueError(msg)
-            check = self.check is not False
-            return Reader(
-                address, sha256, size, self.transport, self._memory, self._disk, stale, check
-            )
+        stale = _Stale(self.transport, place, index["record_sha256"])
+        sha256, size, check = index["header"]["sha256"], index["header"]["bytes"], self.check
+        return Reader(
+            address,
+            sha256,
+            size,
+            self.transport,
+            self._memory,
+            self._disk,
+            stale,
+            check is not False,
+        )
 
     def tables(self, address: Address) -> dict[str, Table]:
         """Return where the chunks of a cube's variables are, by name."""
         described = self.index(address)
         with _sane(address.parent / index_name(address.name)):
-            size, variables = int(described["header"]["bytes"]), described["variables"]
-            return {str(v["name"]): Table.of(v, size) for v in variables if "chunks" in v}
+            size, variables = described["header"]["bytes"], described["variables"]
+            return {v["name"]: Table.of(v, size) for v in variables if "chunks" in v}
 
-    def _store(self, address: Address) -> RemoteStore:
-        reader = self.reader(address)
+    def _opened(self, header: Header | TrialHeader, chunks: Any) -> xr.Dataset:
+        """Return a lazy dataset that is what the header says, and keeps the contract of cubes."""
+        address: Address = header.path  # type: ignore[assignment]
+        index, reader = self.index(address), self.reader(address)
         with _sane(address.parent / index_name(address.name)):
-            return RemoteStore(self.index(address), reader)
+            dataset = xr.open_dataset(RemoteStore(index, reader), chunks=chunks)
+            if self.check is not False:
+                validate(dataset, values=False)
+            for dim, labels in header.labels.items():
+                if tuple(dataset[dim].values) != labels:
+                    msg = f"its header has other labels of {dim} than its variable"
+                    raise ValueError(msg)
+            if not np.array_equal(dataset["status"].values, header.status):
+                msg = "its header has another status table than its variable"
+                raise ValueError(msg)
+            return dataset
 
     def open_cube(self, header: Header) -> tuple[Header, xr.Dataset]:
         """Return the header of a cube, and a lazy dataset of it."""
-        store = self._store(header.path)  # type: ignore[arg-type]
         chunks = dask_chunks(self.chunks)
         if chunks is not None and header.is_summary:
             chunks = {dim: n for dim, n in chunks.items() if dim != "repetition"}
-        return header, xr.open_dataset(store, chunks=chunks)
+        dataset = self._opened(header, chunks)
+        with _sane(header.path):
+            return _checked(header, dataset), dataset
 
     def open_trials(self, name: str) -> xr.Dataset:
         """Return a lazy dataset of an experiment's cube."""
-        store = self._store(self._trials[name].path)  # type: ignore[arg-type]
-        return xr.open_dataset(store, chunks=None if self.chunks is None else {})
+        dataset = self._opened(self._trials[name], None if self.chunks is None else {})
+        if dataset.sizes["trial"] != self._trials[name].trials:
+            raise unsound(self._trials[name].path, "its header counts other trials than it has")
+        return dataset
 
     def reasons(self, header: Header) -> Reasons:
         """Return why curves of a cube are not complete."""
         index = self.index(header.path)  # type: ignore[arg-type]
-        with _sane(header.path):
-            return {tuple(map(str, one[:-1])): str(one[-1]) for one in index["reasons"]}
+        return {tuple(map(visible, one[:-1])): visible(one[-1]) for one in index["reasons"]}
 
 
 class _Stale:
@@ -242,72 +266,107 @@ class _Stale:
 
 @contextmanager
 def _sane(place: object) -> Iterator[None]:
-    """Turn what an index raises that is whole, but does not say what it should, into our error."""
+    """Turn what an index raises that keeps its schema, and cannot be meant, into our error."""
     try:
         yield
-    except LCDBError:
+    except (LCDBError, Warning):
         raise
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        what = str(error).strip("'\"") or type(error).__name__
-        msg = (
-            f"{place} does not say what an index of lcdb has to say ({type(error).__name__}: "
-            f"{what}): run 'lcdb index' on the database again"
-        )
-        raise SchemaError(msg) from error
+    except Exception as error:  # xarray decodes what the index says, and raises anything
+        raise unsound(place, " ".join(str(error).split()) or type(error).__name__) from error
 
 
-def _codes(values: Any, shape: tuple[int, ...]) -> np.ndarray:
-    codes = np.array(values, np.int8).reshape(shape)
-    if not np.isin(codes, range(len(STATUSES))).all():
-        msg = "its status table has other numbers than there are statuses"
-        raise ValueError(msg)
-    return codes
+def _codes(described: Mapping[str, Any], labels: Mapping[str, tuple[str, ...]]) -> np.ndarray:
+    return np.array(described["status"], np.int8).reshape([len(names) for names in labels.values()])
 
 
 def _labels(described: Mapping[str, Any], dims: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    return {dim: tuple(map(str, described["labels"][dim])) for dim in dims}
+    if set(described["labels"]) != set(dims):
+        msg = f"labels are of {', '.join(described['labels'])}, expected {', '.join(dims)}"
+        raise ValueError(msg)
+    return {dim: tuple(map(visible, described["labels"][dim])) for dim in dims}
+
+
+def _runs(described: Mapping[str, Any]) -> tuple[tuple[int, int, int], ...]:
+    """Return the sizes of a cube, without making arrays of them: they may be anything."""
+    largest = described["rows"] * 7 // 10
+    runs = described.get("runs", [[1, largest, 1]])
+    if "sizes" in described:
+        runs = size_runs(described["sizes"])
+    ends = [0, *(n for first, last, _ in runs for n in (first, last))]
+    ascending = all(a <= b if i % 2 else a < b for i, (a, b) in enumerate(itertools.pairwise(ends)))
+    if not ascending or ends[-1] > largest or any(step < 1 for _, _, step in runs):
+        msg = f"its sizes are not some of 1 to {largest}, ascending"
+        raise ValueError(msg)
+    # A file has each of its sizes and repetitions, in four bytes.
+    if _COORDINATE * max(largest, described["repetitions"]) > described["bytes"] and (
+        "sizes" not in described
+    ):
+        msg = f"a cube of {described['bytes']:,} bytes cannot have {described['rows']:,} rows and "
+        msg += f"{described['repetitions']:,} repetitions"
+        raise ValueError(msg)
+    return tuple((first, last, step) for first, last, step in runs)
 
 
 def _curve_header(address: Any, described: Mapping[str, Any]) -> Header:
-    labels, rows = _labels(described, UNIT_DIMS), int(described["rows"])
-    every = np.arange(1, rows * 7 // 10 + 1, dtype=np.int32)
-    sizes = np.array(described.get("sizes", every), np.int32)
-    kind = described["cube_kind"]
-    if kind not in (CUBE_KIND, SUMMARY_KIND) or (kind == SUMMARY_KIND) != ("sizes" in described):
-        msg = f"a cube of kind {kind!r} is unknown, or has not the sizes that it should have"
-        raise ValueError(msg)
-    header = Header(
+    labels = _labels(described, UNIT_DIMS)
+    return Header(
         path=address,
-        id=str(described["id"]),
-        name=str(described["name"]),
-        rows=rows,
-        features=int(described["features"]),
-        classes=int(described["classes"]),
-        format_version=int(described["format_version"]),
+        id=visible(described["id"]),
+        name=visible(described["name"]),
+        rows=described["rows"],
+        features=described["features"],
+        classes=described["classes"],
+        format_version=described["format_version"],
         labels=labels,
-        sizes=sizes,
-        repetitions=int(described["repetitions"]),
-        status=_codes(described["status"], tuple(map(len, labels.values()))),
-        scaling=str(described["scaling"]),
-        bytes=int(described["bytes"]),
-        kind=kind,
+        runs=_runs(described),
+        repetitions=described["repetitions"],
+        status=_codes(described, labels),
+        scaling=visible(described["scaling"]),
+        bytes=described["bytes"],
+        kind=described["cube_kind"],
     )
-    if "/" in described["file"] and address.name != f"{header.key}.nc":
-        msg = f"{described['file']} holds dataset {header.key}, whose cube has another name"
+
+
+def _checked(header: Header, dataset: xr.Dataset) -> Header:
+    """Return the header of a cube with the sizes that its plan says; raise where it lies."""
+    attributes = dataset.attrs
+    known = {
+        "dataset_id": header.id,
+        "dataset_name": header.name,
+        "n_rows": header.rows,
+        "n_features": header.features,
+        "n_classes": header.classes,
+        "format_version": header.format_version,
+    }
+    wrong = [name for name, value in known.items() if attributes.get(name) != value]
+    if attributes.get("scaling", "none") != header.scaling:
+        wrong.append("scaling")
+    repetitions = attributes["repetitions"] if header.is_summary else dataset.sizes["repetition"]
+    if repetitions != header.repetitions:
+        wrong.append("repetitions")
+    if header.is_summary:
+        sizes = dataset["n"].values
+    else:
+        digests, plan = dataset["digest"].values, json.loads(attributes["plan"])
+        sizes = built_sizes(plan, digests, header.labels, header.largest_size)
+    if wrong:
+        msg = f"its header has another value of {wrong[0]} than its attributes"
         raise ValueError(msg)
-    return header
+    # Indexes that were made before they said which sizes have values promise all of them.
+    runs = tuple((first, last, step) for first, last, step in size_runs(sizes.tolist()))
+    return replace(header, runs=runs)
 
 
 def _trial_header(address: Any, described: Mapping[str, Any]) -> TrialHeader:
     labels = _labels(described, EXPERIMENTS[described["cube_kind"]].dims)
-    shape = tuple(map(len, labels.values()))
+    status = _codes(described, labels)
     return TrialHeader(
         path=address,
         experiment=described["cube_kind"],
         labels=labels,
-        trials=int(described["trials"]),
-        wanted=np.array(described["wanted"], np.int32).reshape(shape),
-        status=_codes(described["status"], shape),
-        format_version=int(described["format_version"]),
-        bytes=int(described["bytes"]),
+        trials=described["trials"],
+        wanted=np.array(described["wanted"], np.int32).reshape(status.shape),
+        status=status,
+        format_version=described["format_version"],
+        bytes=described["bytes"],
     )

@@ -112,7 +112,8 @@ def _read_all(path: Path, header: Header | TrialHeader) -> None:
         dataset = xr.open_dataset(open_store(path, check=True))
     with dataset:
         for array in dataset.variables.values():
-            leading = array.shape[: max(0, array.ndim - 2)]
+            # Curve by curve, which is what digests are of; a summary is small.
+            leading = () if header.is_summary else array.shape[: max(0, array.ndim - 2)]
             for where in itertools.product(*map(range, leading)):
                 array[where].values  # noqa: B018  # reading it is what compares it
 
@@ -130,8 +131,11 @@ def _described(header: Header | TrialHeader) -> dict[str, Any]:
         return {**shared, **more, "cube_kind": header.experiment}
     names = ("id", "name", "rows", "features", "classes", "repetitions", "scaling")
     told = {**shared, **{name: getattr(header, name) for name in names}, "cube_kind": header.kind}
-    # A cube has all sizes, a summary some of them.
-    return {**told, "sizes": header.sizes.tolist()} if header.is_summary else told
+    if header.is_summary:
+        return {**told, "sizes": header.sizes.tolist()}
+    # Most cubes have every size: only others say which ones they have.
+    every = ((1, header.largest_size, 1),)
+    return told if header.runs == every else {**told, "runs": list(map(list, header.runs))}
 
 
 def _reasons(header: Header | TrialHeader) -> list[list[str]]:

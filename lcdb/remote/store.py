@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from xarray.core import indexing
 from lcdb.remote.chunks import Table
 from lcdb.remote.format import from_plain, numbers
 from lcdb.remote.ranges import Reader
+from lcdb.text import visible
 
 __all__ = ["RemoteStore"]
 
@@ -46,11 +48,14 @@ class RemoteStore(AbstractDataStore):
 
     def __init__(self, index: Mapping[str, Any], reader: Reader) -> None:
         self.index, self.reader = index, reader
-        self._variables = {one["name"]: self._variable(one) for one in index["variables"]}
+        self._variables = {visible(one["name"]): self._variable(one) for one in index["variables"]}
+        if len(self._variables) < len(index["variables"]):
+            msg = "it has two variables of the same name"
+            raise ValueError(msg)
 
     def _variable(self, described: Mapping[str, Any]) -> xr.Variable:
-        attributes = {name: from_plain(v) for name, v in described["attributes"].items()}
-        dims, shape = described["dims"], tuple(described["shape"])
+        attributes = _attributes(described)
+        dims, shape = list(map(visible, described["dims"])), tuple(described["shape"])
         encoding: dict[str, Any] = {
             "source": str(self.reader.address),
             "original_shape": shape,
@@ -71,7 +76,7 @@ class RemoteStore(AbstractDataStore):
 
     def get_attrs(self) -> dict[str, Any]:
         """Return the global attributes."""
-        return {name: from_plain(value) for name, value in self.index["attributes"].items()}
+        return _attributes(self.index)
 
     def get_dimensions(self) -> dict[str, int]:
         """Return the length of every dim."""
@@ -85,17 +90,17 @@ class RemoteStore(AbstractDataStore):
         """Do nothing: no connection is held."""
 
 
+def _attributes(described: Mapping[str, Any]) -> dict[str, Any]:
+    return {visible(name): from_plain(value) for name, value in described["attributes"].items()}
+
+
 def _inline(described: Mapping[str, Any]) -> np.ndarray:
     """Return values that the index itself has."""
     shape = tuple(described["shape"])
     if described["dtype"] == "text":
-        values = described["values"]
-        if not all(isinstance(one, str) for one in values):
-            msg = f"{described['name']} is not text"
-            raise ValueError(msg)
+        values = list(map(visible, described["values"]))
         return np.array(values, h5py.string_dtype()).reshape(shape)
-    count = int(np.prod(shape, dtype=np.int64))
-    return numbers(described["values"], described["dtype"], count).reshape(shape)
+    return numbers(described["values"], described["dtype"], math.prod(shape)).reshape(shape)
 
 
 def _storage(described: Mapping[str, Any], dims: list[str]) -> dict[str, Any]:

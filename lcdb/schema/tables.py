@@ -13,6 +13,7 @@ __all__ = [
     "ATTRIBUTES",
     "CHOICE_DIMS",
     "CHOICE_FLAGS",
+    "CREDITS",
     "CUBE_KIND",
     "DIMS",
     "DRAW_DIMS",
@@ -63,10 +64,12 @@ CHOICE_FLAGS = ("chosen", "tie", "one_class_validation", "one_class_fit")
 class LearnerRow:
     """A built-in learner as readers know it; `family` is the builder's module that declares it.
 
-    Colours stay apart for colour-blind readers (Tol's muted scheme, and black).
+    Legends, tables and files have `long_name`. Colours stay apart for colour-blind readers (Tol's
+    muted scheme, and black).
     """
 
     name: str
+    long_name: str
     family: str
     colour: str
 
@@ -74,16 +77,16 @@ class LearnerRow:
 LEARNER_ROWS: dict[str, LearnerRow] = {
     row.name: row
     for row in (
-        LearnerRow("NMC", "gaussian", "#999933"),
-        LearnerRow("LDC", "gaussian", "#332288"),
-        LearnerRow("QDC", "gaussian", "#CC6677"),
-        LearnerRow("NNC", "neighbours", "#117733"),
-        LearnerRow("LREG", "linear", "#88CCEE"),
-        LearnerRow("LSVC", "linear", "#44AA99"),
-        LearnerRow("GSVC", "svm", "#882255"),
-        LearnerRow("DT", "trees", "#DDCC77"),
-        LearnerRow("RFOR", "trees", "#AA4499"),
-        LearnerRow("ADAB", "trees", "#000000"),
+        LearnerRow("NMC", "nearest mean classifier", "gaussian", "#999933"),
+        LearnerRow("LDC", "linear discriminant classifier", "gaussian", "#332288"),
+        LearnerRow("QDC", "quadratic discriminant classifier", "gaussian", "#CC6677"),
+        LearnerRow("NNC", "nearest neighbour classifier", "neighbours", "#117733"),
+        LearnerRow("LREG", "logistic regression", "linear", "#88CCEE"),
+        LearnerRow("LSVC", "linear support vector classifier", "linear", "#44AA99"),
+        LearnerRow("GSVC", "Gaussian support vector classifier", "svm", "#882255"),
+        LearnerRow("DT", "decision tree", "trees", "#DDCC77"),
+        LearnerRow("RFOR", "random forest", "trees", "#AA4499"),
+        LearnerRow("ADAB", "AdaBoost", "trees", "#000000"),
     )
 }
 LEARNERS: tuple[str, ...] = tuple(LEARNER_ROWS)
@@ -116,6 +119,16 @@ METRICS: dict[str, Metric] = {
             "cross-entropy (nats)",
         ),
     )
+}
+
+#: What cubes say of licence, authors and citation; earlier versions wrote none of it.
+CREDITS: dict[str, str] = {
+    "license": "CC-BY-4.0",
+    "creator_name": "The lcdb developers",
+    "references": (
+        "The lcdb developers: lcdb++, a high-fidelity learning-curve database, "
+        "https://github.com/lcdb-plusplus/lcdb-plusplus; the dataset by its own terms"
+    ),
 }
 
 UNIT_DIMS = ("learner", "sampling", "split", "tuning")
@@ -181,6 +194,9 @@ ATTRIBUTES: dict[str, Attribute] = {
     for attribute in (
         Attribute("Conventions", "text", "the CF version followed"),
         Attribute("title", "text", "one line for humans"),
+        Attribute("license", "text", "SPDX id, of the numbers", required=False),
+        Attribute("creator_name", "text", "who is to be named", required=False),
+        Attribute("references", "text", "what is to be cited", required=False),
         Attribute("cube_kind", "text", "always 'curves'"),
         Attribute("format_version", "integer", "version of this contract"),
         Attribute("package_version", "text", "version of the package that wrote the cube"),

@@ -1,18 +1,25 @@
-"""The page on this machine's loopback: files are made when they are asked for, in memory."""
+"""The page on this machine's loopback: files are made when they are asked for, in memory.
+
+Every user of a machine reaches its loopback. So the address has a token, which only who started the
+server was given; the answer to it sets a cookie, by which the page asks for the rest.
+"""
 
 from __future__ import annotations
 
+import hmac
 import mimetypes
 import os
 import re
+import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import MappingProxyType
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from lcdb.database import open as open_database
 from lcdb.errors import ArgumentError, LCDBError, NotFoundError, ReadError
@@ -25,6 +32,8 @@ __all__ = ["exploring", "index_of"]
 
 _RANGE = re.compile(r"bytes=(\d{1,18})-(\d{0,18})", re.ASCII)
 _LOOPBACK = "127.0.0.1"
+# Bytes of a token; so many cannot be guessed.
+_TOKEN = 24
 
 
 class _Database:
@@ -85,7 +94,7 @@ def index_of(cube: Path) -> bytes:
     return cube_index(cube)
 
 
-def _handler(database: _Database) -> type[BaseHTTPRequestHandler]:
+def _handler(database: _Database, token: str) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -103,7 +112,13 @@ def _handler(database: _Database) -> type[BaseHTTPRequestHandler]:
             host = (self.headers.get("Host") or "").rpartition(":")[0]
             if host not in (_LOOPBACK, "localhost"):
                 return self._send(421, b"this server answers to 127.0.0.1 and localhost alone")
-            name = unquote(urlsplit(self.path).path).lstrip("/") or "index.html"
+            address = urlsplit(self.path)
+            given = parse_qs(address.query).get("token", [""])[-1]
+            # Cookies of a host go to all of its ports.
+            cookie = f"lcdb-{self.connection.getsockname()[1]}"
+            if not _same(given, token) and not _same(self._cookie(cookie), token):
+                return self._send(403, _NO_TOKEN)
+            name = unquote(address.path).lstrip("/") or "index.html"
             asked = _RANGE.fullmatch(self.headers.get("Range") or "")
             first = int(asked[1]) if asked else 0
             last = int(asked[2]) if asked and asked[2] else None
@@ -116,9 +131,18 @@ def _handler(database: _Database) -> type[BaseHTTPRequestHandler]:
             if asked and not data:
                 return self._send(416, b"", {"Content-Range": f"bytes */{size}"})
             headers = {"Content-Type": mimetypes.guess_type(name)[0] or "application/octet-stream"}
+            if given:
+                headers["Set-Cookie"] = f"{cookie}={token}; Path=/; HttpOnly; SameSite=Strict"
             if asked:
                 headers["Content-Range"] = f"bytes {first}-{first + len(data) - 1}/{size}"
             return self._send(206 if asked else 200, data, headers, is_head=is_head)
+
+        def _cookie(self, name: str) -> str:
+            try:
+                known = SimpleCookie(self.headers.get("Cookie") or "")
+            except CookieError:
+                return ""
+            return known[name].value if name in known else ""
 
         def _send(
             self,
@@ -129,7 +153,8 @@ def _handler(database: _Database) -> type[BaseHTTPRequestHandler]:
             is_head: bool = False,
         ) -> None:
             told = {"Content-Type": "text/plain; charset=utf-8", "Accept-Ranges": "bytes"}
-            told |= {"Content-Length": str(len(data)), "Cache-Control": "no-cache", **headers}
+            told |= {"Content-Length": str(len(data)), "Cache-Control": "no-cache"}
+            told |= {"Referrer-Policy": "no-referrer", **headers}
             self.send_response(code)
             for header, value in told.items():
                 self.send_header(header, value)
@@ -140,11 +165,22 @@ def _handler(database: _Database) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+_NO_TOKEN = b"this address needs its token: open all of what 'lcdb explore' printed"
+
+
+def _same(given: str, token: str) -> bool:
+    """Return whether a token is right, in a time that says nothing of how much of it is."""
+    return hmac.compare_digest(given.encode(), token.encode())
+
+
 @contextmanager
 def exploring(
     directory: str | os.PathLike[str], *, port: int = 0, sizes: str = "log:100"
 ) -> Iterator[str]:
     """Show a database on this machine's loopback while the context lasts; give the address.
+
+    The address ends in a token, without which nothing is answered: other users of the machine
+    reach the loopback as well. Who has opened it once has it in a cookie.
 
     Parameters
     ----------
@@ -172,10 +208,10 @@ def exploring(
     if not 0 <= port <= 65535:
         msg = f"port is {port}; expected a number from 0 (any that is free) to 65535"
         raise ArgumentError(msg)
-    database = _Database(directory, sizes)
+    database, token = _Database(directory, sizes), secrets.token_urlsafe(_TOKEN)
     try:
         try:
-            server = ThreadingHTTPServer((_LOOPBACK, port), _handler(database))
+            server = ThreadingHTTPServer((_LOOPBACK, port), _handler(database, token))
         except OSError as error:
             msg = f"port {port} cannot be had ({error.strerror}); name another, or none"
             raise ReadError(msg) from error
@@ -183,7 +219,7 @@ def exploring(
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1})
         thread.start()
         try:
-            yield f"http://{_LOOPBACK}:{server.server_port}/"
+            yield f"http://{_LOOPBACK}:{server.server_port}/?token={token}"
         finally:
             server.shutdown()
             server.server_close()

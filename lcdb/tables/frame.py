@@ -134,7 +134,8 @@ def _rows(
     for (i, sampling), (j, split) in _pairs(scores["sampling"].values, scores["split"].values):
         n_test = None
         if draws is not None:
-            n_test = draws.sel(sampling=sampling, split=split).transpose("n", "repetition").values
+            drawn = draws.sel(sampling=sampling, split=split, n=sizes)
+            n_test = drawn.transpose("n", "repetition").values
         for place, learner in enumerate(scores["learner"].values):  # one curve at a time: memory
             one = scores[place, i, j]
             if one["status"].item() not in ("complete", "partial"):

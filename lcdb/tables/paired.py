@@ -114,7 +114,7 @@ def differences(
     there = scores.isel(learner=scores["status"].isin(["complete", "partial"]).values)
     values = there.transpose("learner", "n", "repetition").values
     if n_test is not None:
-        rows = n_test.transpose("n", "repetition").values
+        rows = n_test.sel(n=there["n"]).transpose("n", "repetition").values
         values = np.rint(values.astype(np.float64) * rows).astype(np.float32)
     names = there["learner"].values
     for i, j in combinations(range(len(names)), 2):

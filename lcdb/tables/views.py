@@ -80,19 +80,10 @@ def part(db: Database) -> list[str]:
 up to 105, 200 repetitions
     """
     lines = []
-    for key, header in db.scaled().headers.items():
+    for header in db.scaled().headers.values():
         labels = [", ".join(header.labels[dim]) for dim in header.labels]
-        sizes = _computed_sizes(db, key)
         lines.append(
-            f"{header.name} ({header.key}): {'; '.join(labels)}; {sizes} sizes up to "
-            f"{header.sizes[-1]}, {header.repetitions} repetitions"
+            f"{header.name} ({header.key}): {'; '.join(labels)}; {header.size_count} sizes "
+            f"up to {header.runs[-1][1]}, {header.repetitions} repetitions"
         )
     return lines
-
-
-def _computed_sizes(db: Database, key: Key) -> int:
-    """Return how many sizes draws were made for."""
-    if db.headers[key].is_summary:
-        return len(db.headers[key].sizes)
-    n_test = db[key]["n_test"].isel(repetition=0)
-    return int((n_test > 0).any(["sampling", "split"]).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import resource
 import signal
@@ -12,6 +13,7 @@ import h5py
 import numpy as np
 import pytest
 from lcdb_builders.domain.unit import DRAWS, Block
+from lcdb_builders.storage import indexes
 from lcdb_builders.storage.cube import read_contents, read_values
 from lcdb_builders.storage.environment import environment
 from lcdb_builders.storage.journal import Journal, Lengths
@@ -368,3 +370,30 @@ def in_process(work) -> float:
         return _peak() - before
 
     return Forked(measured).result()
+
+
+def test_packing_what_is_packed_reads_each_index_once(tmp_path, monkeypatch):
+    """Packs of a catalogue are linear: each one read the indexes of all cubes, twice."""
+    snapshots = [toy_snapshot(rows=12, id=f"toy{i}") for i in range(5)]
+    every = [(one, toy_units(one, learners=("NMC",))) for one in snapshots]
+
+    def pack_all():
+        for snapshot, units in every:
+            compute(tmp_path, units, 2)
+            pack(tmp_path, snapshot, units, 2)
+
+    pack_all()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
+    assert len(json.loads(before[tmp_path / "index.json"])["cubes"]) == len(every)
+    reads: list[Path] = []
+    read = indexes.read_index
+    monkeypatch.setattr(indexes, "read_index", lambda path: [reads.append(path), read(path)][1])
+    monkeypatch.setattr(indexes, "_known", {})  # as in a new process
+    pack_all()
+    assert len(reads) == len(set(reads)) == len(every) + 1
+    assert {path: path.read_bytes() for path in before} == before
+    # A cube that is gone is left out by the next pack, whatever it packs.
+    (tmp_path / "cubes" / "toy4.nc").unlink()
+    pack(tmp_path, *every[0], 2)
+    listed = json.loads((tmp_path / "index.json").read_bytes())["cubes"]
+    assert [cube["id"] for cube in listed] == ["toy0", "toy1", "toy2", "toy3"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import h5py
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lcdb
+from lcdb.cli import main
 from lcdb.errors import (
     LabelError,
     NotBuiltError,
@@ -20,7 +22,14 @@ from lcdb.errors import (
 )
 from lcdb.schema import METRICS, STATUSES, UNIT_DIMS
 from lcdb.shipped import experiments as shipped_experiments
-from tests.support.plausible import set_status, snapshot_of, write_plausible
+from tests.support.cubes import toy_units, write_cube
+from tests.support.plausible import (
+    plausible_scores,
+    rename,
+    set_status,
+    snapshot_of,
+    write_plausible,
+)
 
 UNIT = {"learner": "LDC", "sampling": "additive", "split": "fixed", "tuning": "default"}
 
@@ -334,3 +343,80 @@ def test_the_status_table_has_one_row_per_curve(copy):
         for status in STATUSES:
             told = sum(header.counts[status] for header in db.headers.values())
             assert counts[status] == told
+
+
+# -- sizes that were built -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stepped(tmp_path_factory):
+    """A cube of few sizes, in which tuned curves begin at 10 and one learner has two sizes."""
+    folder = tmp_path_factory.mktemp("stepped")
+    (folder / "cubes").mkdir()
+    snapshot = snapshot_of("61", "iris", 60)
+    units = toy_units(snapshot, ("LDC", "QDC"), tunings=("default", "tuned"), sizes=(2, 5, 12, 40))
+    few = [
+        replace(unit, sizes=(5, 40)) if unit.learner == "QDC" and unit.tuning == "default" else unit
+        for unit in units
+    ]
+    scores = plausible_scores(few, snapshot.rows, 4)
+    write_cube(folder / "cubes" / "61.nc", snapshot, few, 4, scores)
+    return folder
+
+
+def test_curves_have_the_sizes_that_were_built(stepped):
+    with lcdb.open(stepped) as db:
+        assert db.curve("iris", "LDC")["n"].values.tolist() == [2, 5, 12, 40]
+        assert db.curve("iris", "QDC")["n"].values.tolist() == [5, 40]
+        tuned = db.curve("iris", "QDC", tuning="tuned")
+        assert tuned["n"].values.tolist() == [12, 40] and tuned.notnull().all()
+        assert tuned["fraction"].values.tolist() == [12 / 42, 1.0 * 40 / 42]
+        both = db.select("iris", tuning="default", sampling="additive", split="fixed")[61]
+        assert both["n"].values.tolist() == [2, 5, 12, 40]
+        missing = both.isnull().all("repetition").sel(learner="QDC")
+        assert missing.values.tolist() == [True, False, True, False]
+        assert db["iris"]["n"].values.tolist() == [2, 5, 12, 40]
+        # What xarray draws is a line, where it was points between gaps.
+        mean = db.curve("iris", "QDC").mean("repetition")
+        assert mean.notnull().all()
+
+
+def test_the_file_keeps_every_size(stepped):
+    path = stepped / "cubes" / "61.nc"
+    with xr.open_dataset(path) as plain, lcdb.open(stepped) as db:
+        assert plain["n"].values.tolist() == list(range(1, 43))
+        cube = db["iris"]
+        assert cube.identical(plain.sel(n=cube["n"]))
+        assert (plain["n_test"].sel(n=3) < plain["n_test"].attrs["valid_min"]).all()
+        assert plain["n_test"].attrs["valid_min"].dtype == plain["n_test"].dtype
+        assert (cube["n_test"] >= 0).all()
+
+
+@pytest.mark.parametrize("options", [{"check": True}, {"chunks": "auto"}, {"check": False}])
+def test_sizes_are_the_same_however_a_cube_is_opened(stepped, options):
+    with lcdb.open(stepped) as db, lcdb.open(stepped, **options) as other:
+        assert other["iris"].identical(db["iris"])
+        curve = other.curve("iris", "LDC", metric="brier")
+        assert curve.identical(db.curve("iris", "LDC", metric="brier"))
+
+
+def test_what_counts_sizes_counts_those_that_were_built(stepped, capsys):
+    assert main(["info", str(stepped), "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["datasets"]
+    assert told["sizes"] == {"first": 2, "last": 40, "count": 4}
+    with lcdb.open(stepped) as db:
+        assert "2..40 (4)" in repr(db) and "1..42" not in repr(db)
+        assert db.headers[61].sizes.tolist() == [2, 5, 12, 40]
+
+
+def test_names_have_no_control_characters_once_they_are_read(copy):
+    name = "\x1b[31mred\x1b[0m\u202e\n"
+    rename(copy / "cubes" / "61.nc", name)
+    with h5py.File(copy / "cubes" / "61.nc", "r+") as file:
+        file["auc"].attrs["note\x07"] = name
+    with lcdb.open(copy, check=False) as db:
+        assert db.headers[61].name == r"\x1b[31mred\x1b[0m\u202e\n"
+        shown = [repr(db), repr(db[61]), repr(db.curve(61, "LDC")), repr(db.select(61)[61])]
+        shown += [db.status().to_string(), repr(db[61]["auc"])]
+        for text in shown:
+            assert all(map(str.isprintable, text.split("\n"))), text

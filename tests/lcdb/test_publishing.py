@@ -165,6 +165,36 @@ def test_every_digest_is_that_of_what_the_host_serves_and_the_readme_opens_it(co
     ]
 
 
+@pytest.mark.server
+def test_a_host_without_folders_has_the_whole_database(tutorial, tmp_path, capsys):
+    """As Zenodo: a record is a list of files, and an address below a file is none."""
+    source, flat = shutil.copytree(tutorial, tmp_path / "db"), tmp_path / "flat"
+    index_database(source)
+    assert main(["publish", str(source), "--url", URL, "--out", str(flat), "--flat"]) == 0
+    names = sorted(path.name for path in flat.iterdir())
+    assert {"cubes-61.nc", "cubes-61.nc.index.json", "index.json", "manifest-61.json"} <= {*names}
+    assert all(path.is_file() for path in flat.iterdir())
+    listed = [Path(line).name for line in capsys.readouterr().out.splitlines() if str(flat) in line]
+    assert sorted(listed) == names
+    sums = (flat / "SHA256SUMS").read_text().splitlines()
+    assert {line.split("  ")[1]: line.split("  ")[0] for line in sums} == {
+        name: sha256(flat / name) for name in names if name != "SHA256SUMS"
+    }
+    urls = {one["contentUrl"] for one in read(flat, "croissant.json")["distribution"]
+            if "contentUrl" in one}  # fmt: skip
+    assert f"{URL}/cubes-61.nc" in urls and not any("cubes/" in url for url in urls)
+    with serving(flat) as host, lcdb.open(host.url) as db, lcdb.open(source) as local:
+        assert list(db) == list(local)
+        assert db["iris"].identical(local["iris"])
+        assert db.curve("iris", "LDC").identical(local.curve("iris", "LDC"))
+        assert all(path.count("/") == 1 for path, _ in host.requests)
+        with lcdb.open(f"{host.url}/cubes-61.nc") as one:
+            assert one["iris"].identical(local["iris"])
+        assert main(["pull", host.url, str(tmp_path / "copy"), "--dataset", "iris"]) == 0
+    copied = tmp_path / "copy" / "cubes" / "61.nc"
+    assert copied.read_bytes() == (source / "cubes" / "61.nc").read_bytes()
+
+
 @pytest.mark.process
 def test_addresses_are_quoted(copy, tmp_path):
     (copy / "cubes" / "é #%.json").write_text("[]")

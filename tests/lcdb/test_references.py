@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from lcdb_builders.storage.indexes import known_index
+from lcdb_builders.storage.indexes import read_index
 
 import lcdb
 from lcdb import errors
@@ -53,7 +53,7 @@ def test_every_variable_is_that_of_the_cube(tmp_path, capsys):
 
 def test_what_references_cannot_tell_is_refused(tmp_path):
     root = make_database(tmp_path / "db")
-    index = known_index(root / "cubes" / "61.nc")
+    index = read_index(root / "cubes" / "61.nc.index.json")
     changed = json.loads(json.dumps(index))
     for variable in changed["variables"]:
         if "chunks" in variable:

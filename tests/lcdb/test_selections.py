@@ -9,6 +9,7 @@ import xarray as xr
 import lcdb
 from lcdb import analysis, stats
 from lcdb.errors import ArgumentError, LabelError
+from tests.support.remote_database import SHIPPED
 
 LABELS = {"learner": ["NMC", "LDC"], "sampling": "random", "split": "varying", "tuning": "default"}
 #: Each function of scores: further arguments, and dims that it wants to see gone before.
@@ -254,3 +255,24 @@ def test_a_simulated_p_of_the_level_itself_rejects():
     found = stats.lattice_non_gaussian(np.array([0.05, 0.06, np.nan]), np.full(3, 9), flat)
     np.testing.assert_array_equal(found, [1, 0, np.nan])
     assert stats.non_gaussian(np.array([0.05]), np.array([9]), flat[:1]).tolist() == [0]
+
+
+def test_a_summary_is_one_table_piece_by_piece():
+    """Rows of all combinations of its labels would be 10^10."""
+    with lcdb.open(SHIPPED / "turan2026") as db:
+        summary = db["iris"].isel(sampling=[0], split=[0], n=[0, -1])
+        frame = analysis.tidy({61: summary})
+    assert set(frame["dataset"]) == {"61"}
+    cells = frame[frame["mean"].notna()].set_index(["metric", "learner", "tuning", "n"])
+    stored = summary["mean"].squeeze(["sampling", "split"], drop=True).to_series().dropna()
+    assert cells["mean"].reindex(stored.index.reorder_levels(cells.index.names)).tolist() == (
+        stored.tolist()
+    )
+    assert len(cells) == len(stored) and cells["q"].isna().all()
+    quantiles = frame[frame["quantile"].notna()]
+    assert len(quantiles) == int(summary["quantile"].notnull().sum())
+    assert quantiles["q"].notna().all() and quantiles["pair"].isna().all()
+    pairs = frame[frame["pair_statistic"].notna()]
+    assert len(pairs) == int(summary["pair_statistic"].notnull().sum())
+    few = analysis.tidy(summary[["count", "mean"]])
+    assert few.columns[-2:].tolist() == ["count", "mean"] and len(few) == len(stored)

@@ -249,10 +249,11 @@ def test_explore_serves_until_it_is_stopped(site):
         [*command, "--port", str(port), "--sizes", "10"], stdout=subprocess.PIPE, text=True
     )
     try:
-        url = process.stdout.readline().split()[0]
+        address = process.stdout.readline().split()[0]
+        url, token = address.split("?token=")
         assert url == f"http://127.0.0.1:{port}/"
-        assert urlopen(url).read() == page_files()["index.html"]
-        told = json.load(urlopen(f"{url}site.json"))
+        assert urlopen(address).read() == page_files()["index.html"]
+        told = json.load(urlopen(f"{url}site.json?token={token}"))
         assert [one["sizes"] for one in told["datasets"]] == [[10], [10]]
     finally:
         process.send_signal(signal.SIGTERM)
@@ -291,7 +292,7 @@ def test_the_index_beside_a_cube_is_taken_if_it_can_be_its_own(tmp_path):
     right = cube_index(tmp_path / "cubes" / "61.nc")
     record = json.loads(right)
     del record["record_sha256"]
-    known = encode({**record, "note": "this very file"})
+    known = encode({**record, "reasons": [["this", "very", "file"]]})
     other = cube_index(tmp_path / "cubes" / "11.nc")
     for stored, expected in ((known, known), (other, right), (b"{}", right), (known[:-9], right)):
         beside.write_bytes(stored)
@@ -307,26 +308,43 @@ def test_the_files_of_the_page_are_distributed():
 
 
 @pytest.mark.server
-def test_the_server_sends_ranges_and_serves_this_machine_alone():
+def test_the_server_sends_ranges_and_serves_who_has_its_token_alone():
     cube = IRIS.read_bytes()
-    with exploring(TUTORIAL, sizes="10") as url:
-        answer = urlopen(Request(f"{url}cubes/61.nc", headers={"Range": "bytes=10-19"}))
+    with exploring(TUTORIAL, sizes="10") as address:
+        url, token = address.split("?token=")
+        first = urlopen(address)
+        assert b"<title>" in first.read()
+        name, _, rest = first.headers["Set-Cookie"].partition("=")
+        assert rest == f"{token}; Path=/; HttpOnly; SameSite=Strict"
+        cookie = {"Cookie": f"other=1; {name}={token}"}
+
+        def ask(path, **headers):
+            return urlopen(Request(f"{url}{path}", headers={**cookie, **headers}))
+
+        def refused(path, headers):
+            with pytest.raises(HTTPError) as error:
+                urlopen(Request(f"{url}{path}", headers=headers))
+            return error.value.code
+
+        # Another user of the machine has the port, and neither the address nor the cookie.
+        for path in ("", "site.json", "cubes/61.nc", "cubes/61.nc.index.json", "nothing"):
+            wrong = ({}, {"Cookie": f"{name}=x"}, {"Cookie": f"lcdb={token}"}, {"Cookie": "a b;,="})
+            assert [refused(path, headers) for headers in wrong] == [403] * 4
+            assert [refused(f"{path}?token={t}", {}) for t in ("", "x", token[:-1])] == [403] * 3
+        answer = ask("cubes/61.nc", Range="bytes=10-19")
         assert answer.status == 206 and answer.read() == cube[10:20]
         assert answer.headers["Content-Range"] == f"bytes 10-19/{len(cube)}"
-        index = json.load(urlopen(f"{url}cubes/61.nc.index.json"))
+        index = json.load(urlopen(f"{url}cubes/61.nc.index.json?token={token}"))
         assert index["kind"] == "lcdb cube index"
-        assert urlopen(Request(url, method="HEAD")).read() == b""
-        assert urlopen(f"{url}style.css").headers["Content-Type"] == "text/css"
+        assert urlopen(Request(address, method="HEAD")).read() == b""
+        assert ask("style.css").headers["Content-Type"] == "text/css"
         for path, code in (("nothing", 404), ("../pyproject.toml", 404), ("%2e%2e/x", 404)):
-            with pytest.raises(HTTPError) as error:
-                urlopen(url + path)
-            assert error.value.code == code
-        with pytest.raises(HTTPError) as error:
-            urlopen(Request(f"{url}cubes/61.nc", headers={"Range": f"bytes={len(cube)}-"}))
-        assert error.value.code == 416
+            assert refused(path, cookie) == code
+        assert refused("cubes/61.nc", {**cookie, "Range": f"bytes={len(cube)}-"}) == 416
         host, port = url.split("/")[2].split(":")
         connection = http.client.HTTPConnection(host, int(port))
-        connection.request("GET", "/site.json", headers={"Host": "elsewhere.example:80"})
+        elsewhere = {"Host": "elsewhere.example:80", **cookie}
+        connection.request("GET", "/site.json", headers=elsewhere)
         assert connection.getresponse().status == 421
         connection.close()
         with pytest.raises(ReadError, match=f"port {port}"), exploring(TUTORIAL, port=int(port)):

@@ -20,6 +20,7 @@ from lcdb.errors import PlanError
 from lcdb.naming import cube_key, dataset_id
 from lcdb.schema import (
     CHOICE_FLAGS,
+    CREDITS,
     CUBE_KIND,
     FORMAT_VERSION,
     METRICS,
@@ -253,6 +254,7 @@ class Contents:
         return {
             "Conventions": "CF-1.11",
             "title": f"{_titled(self.units[0].scaling)}: {facts['dataset_name']}{origin}",
+            **CREDITS,
             "cube_kind": CUBE_KIND,
             "format_version": FORMAT_VERSION,
             "package_version": __version__,
@@ -284,6 +286,7 @@ _IN_LABELS = ("learner", "tuning", "sizes")
 _OWN_ATTRIBUTES = (
     "Conventions",
     "title",
+    *CREDITS,
     "cube_kind",
     "format_version",
     "package_version",
@@ -328,17 +331,21 @@ def _attributes(variable: Variable) -> dict[str, Any]:
             "valid_range": np.array([metric.low, metric.high], np.float32),
         }
     name = variable.name
+    # To CF, what is below is missing. A _FillValue would make readers turn counts into floats.
+    none = np.array([0], variable.dtype)
     if name.startswith("choice_flag_"):
         metric_name = name.removeprefix("choice_flag_")
         flags = {
             "flag_values": np.arange(len(CHOICE_FLAGS), dtype=np.int8),
             "flag_meanings": " ".join(CHOICE_FLAGS),
         }
-        return {"long_name": f"how the value was chosen for {metric_name}, -1: none", **flags}
+        long_name = f"how the value was chosen for {metric_name}, -1: none"
+        return {"long_name": long_name, "valid_min": none, **flags}
     if name.startswith("choice_"):
         metric_name = name.removeprefix("choice_")
-        return {"long_name": f"index in the grid of the value chosen for {metric_name}, -1: none"}
-    return {"long_name": f"{_LONG_NAMES[name]}, -1: not built", "units": "1"}
+        long_name = f"index in the grid of the value chosen for {metric_name}, -1: none"
+        return {"long_name": long_name, "valid_min": none}
+    return {"long_name": f"{_LONG_NAMES[name]}, -1: not built", "units": "1", "valid_min": none}
 
 
 def _definition(unit: Unit) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import h5netcdf
 import h5py
 import numpy as np
 
-from lcdb.schema import STATUSES, Variable
+from lcdb.schema import LEARNER_ROWS, STATUSES, Variable
 from lcdb_builders.domain.part import AnyUnit
 from lcdb_builders.domain.unit import canonical_json
 from lcdb_builders.storage.contents import AnyContents, read_attributes
@@ -189,6 +189,9 @@ def _write_coordinates(netcdf: h5netcdf.File, contents: AnyContents) -> None:
         coordinate = netcdf.create_variable(dim, (dim,), dtype=_TEXT)
         coordinate[...] = np.array(contents.labels[dim], object)
         coordinate.attrs["long_name"] = text
+        rows = [LEARNER_ROWS[name] for name in contents.labels[dim] if name in LEARNER_ROWS]
+        if rows:
+            coordinate.attrs["comment"] = "; ".join(f"{row.name}: {row.long_name}" for row in rows)
     for dim, (first, text) in contents.counters.items():
         data = np.arange(first, first + contents.shape[dim], dtype=np.int32)
         coordinate = netcdf.create_variable(dim, (dim,), data=data)

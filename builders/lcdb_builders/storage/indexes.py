@@ -6,11 +6,13 @@ is lost is written again, and one of another cube than is there is replaced.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from lcdb.errors import DamagedError, LCDBError, StorageError
 from lcdb.folder import cube_files
+from lcdb.manifest import Stamp, stamp_of
 from lcdb.regular import read_regular
 from lcdb.remote.format import CUBE_INDEX, FOLDER_INDEX, INDEX_NAME, decode, encode, index_name
 from lcdb.remote.making import cube_index, folder_index
@@ -21,6 +23,7 @@ __all__ = [
     "index_cube",
     "index_database",
     "index_folder",
+    "index_packed",
     "indexes",
     "known_index",
     "read_index",
@@ -54,12 +57,53 @@ def read_index(path: Path) -> dict[str, Any]:
     return record
 
 
-def known_index(cube: Path) -> dict[str, Any] | None:
-    """Return the index beside a cube, None if there is none that can be read."""
+# What indexes say of themselves, by path, with the stamp of the file that it was read from: builds
+# ask for those of all cubes again whenever one changes.
+_known: dict[Path, tuple[Stamp, dict[str, Any]]] = {}
+
+
+def _read_once(path: Path, part: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """Return a part of an index that is what was written; nothing if it cannot be read."""
     try:
-        return read_index(cube.with_name(index_name(cube.name)))
+        stamp = stamp_of(path.stat())
+        if path not in _known or _known[path][0] != stamp:
+            _known[path] = stamp, part(read_index(path))
+        return _known[path][1]
     except (LCDBError, OSError):
-        return None
+        return {}
+
+
+def known_index(cube: Path) -> dict[str, Any] | None:
+    """Return header and digest of the index beside a cube, None if none can be read."""
+    names = ("header", "record_sha256")
+    path = cube.with_name(index_name(cube.name))
+    return _read_once(path, lambda record: {name: record[name] for name in names}) or None
+
+
+def _is_listed(root: Path, cube: Path, known: dict[str, Any]) -> bool:
+    """Return whether the index of a directory lists this cube, and no other than there are."""
+    listed = _read_once(
+        root / INDEX_NAME, lambda record: {c["file"]: c["index_sha256"] for c in record["cubes"]}
+    )
+    names = {f"{one.parent.name}/{one.name}" for one in _cubes(root)}
+    own = f"{cube.parent.name}/{cube.name}"
+    return names == listed.keys() and listed[own] == known["record_sha256"]
+
+
+def index_packed(root: Path, cube: Path, sha256: str) -> None:
+    """Write the indexes of a cube that was packed, and of all, unless they tell of it already.
+
+    Parameters
+    ----------
+    root, cube, sha256
+        Database directory; the cube in it, and its digest.
+    """
+    known = known_index(cube)
+    if known is None or known["header"]["sha256"] != sha256:
+        index_cube(cube)
+    elif _is_listed(root, cube, known):
+        return
+    index_folder(root)
 
 
 def index_cube(cube: Path) -> Path:

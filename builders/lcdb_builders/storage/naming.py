@@ -3,36 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from lcdb.digests import size_runs
 from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.domain.unit import Unit, canonical_json
 from lcdb_builders.storage.parts import describe_part, described_part
 
-__all__ = ["describe", "described", "runs", "unit_of"]
-
-
-def runs(sizes: Sequence[int]) -> list[list[int]]:
-    """Return ascending sizes as [first, last, step] runs.
-
-    Examples
-    --------
-    >>> runs([1, 2, 3, 10, 20, 30, 31])
-    [[1, 3, 1], [10, 30, 10], [31, 31, 1]]
-    """
-    steps: list[list[int]] = []
-    for n in sizes:
-        if steps:
-            first, last, step = steps[-1]
-            if first == last:
-                steps[-1] = [first, n, n - first]
-                continue
-            if n == last + step:
-                steps[-1][1] = n
-                continue
-        steps.append([n, n, 1])
-    return steps
+__all__ = ["describe", "described", "unit_of"]
 
 
 def describe(unit: AnyUnit) -> dict[str, Any]:
@@ -49,7 +28,7 @@ def describe(unit: AnyUnit) -> dict[str, Any]:
         "tuning": unit.tuning,
         "implementation": unit.implementation,
         "params": json.loads(unit.params),
-        "sizes": runs(unit.sizes),
+        "sizes": size_runs(unit.sizes),
     }
     if unit.estimator:
         description["estimator"] = unit.estimator

@@ -29,6 +29,7 @@ from lcdb_builders.storage.cube import (
 )
 from lcdb_builders.storage.environment import Environment
 from lcdb_builders.storage.growth import merge_units, one_source
+from lcdb_builders.storage.indexes import index_packed
 from lcdb_builders.storage.journal import Journal
 from lcdb_builders.storage.layout import Coverage
 from lcdb_builders.storage.lease import Lease, TakenError, locked
@@ -141,7 +142,7 @@ class _Packing(Writing):
             sha256 = self.old.sha256
             self._settle(self.old)
         settle(self.root, self.dataset, sha256)
-        self.index(path, sha256)
+        index_packed(self.root, path, sha256)
         for s in self.slices:
             if s.is_whole(self.contents.repetitions):
                 self.journal.clear(s.unit, self.blocks[s.unit], self.contents.repetitions)

@@ -17,7 +17,7 @@ import numpy as np
 
 from lcdb._version import __version__
 from lcdb.errors import PlanError
-from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, Experiment, TrialVariable, Variable
+from lcdb.schema import CREDITS, EXPERIMENTS, FORMAT_VERSION, Experiment, TrialVariable, Variable
 from lcdb.schema.experiments import PART_TABLES, TRIAL
 from lcdb_builders.domain.part import AnyUnit, Part
 from lcdb_builders.domain.unit import canonical_json
@@ -275,6 +275,7 @@ class PartContents:
         return {
             "Conventions": "CF-1.11",
             "title": self.experiment.title,
+            **CREDITS,
             "cube_kind": self.experiment.name,
             "format_version": FORMAT_VERSION,
             "package_version": __version__,
@@ -288,6 +289,7 @@ class PartContents:
 _OWN_ATTRIBUTES = (
     "Conventions",
     "title",
+    *CREDITS,
     "cube_kind",
     "format_version",
     "package_version",

@@ -22,7 +22,7 @@ import numpy as np
 
 from lcdb.errors import DamagedError, DeterminismError, FormatVersionError, StorageError
 from lcdb.regular import check_regular
-from lcdb.schema import EXPERIMENTS, FORMAT_VERSION, VARIABLES
+from lcdb.schema import CREDITS, EXPERIMENTS, FORMAT_VERSION, VARIABLES
 from lcdb_builders.domain.part import AnyUnit
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.processes import child_environment, python
@@ -290,7 +290,7 @@ def _tell_strangers(file: h5py.File, views: Sequence[_View]) -> None:
         return
     ours = [(_members(view.contents), set(view.contents.attributes)) for view in views]
     for members, described_by in ours:
-        if members <= names and described_by <= attributes:
+        if members <= names and described_by - CREDITS.keys() <= attributes:
             more = [f"{name} (attribute)" for name in sorted(attributes - described_by)]
             extras = [*sorted(names - members), *more]
             if extras:

@@ -29,6 +29,7 @@ from lcdb_builders.storage import disk
 from lcdb_builders.storage.blockfile import Scores
 from lcdb_builders.storage.cube import slice_digest
 from lcdb_builders.storage.environment import Environment
+from lcdb_builders.storage.indexes import index_packed
 from lcdb_builders.storage.lease import TakenError, locked
 from lcdb_builders.storage.manifest import (
     Entry,
@@ -86,7 +87,7 @@ def take(
                 sha256 = taking.write(path, lease)
             else:
                 sha256 = taking.old.sha256
-            taking.index(path, sha256)
+            index_packed(root, path, sha256)
     except TakenError as error:
         msg = f"{cube_path(root, key)} was not written: {error}; run the same command again"
         raise StorageError(msg) from error

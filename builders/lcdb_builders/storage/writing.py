@@ -31,7 +31,6 @@ from lcdb_builders.storage.cube import (
 )
 from lcdb_builders.storage.disk import Temporary
 from lcdb_builders.storage.environment import Environment
-from lcdb_builders.storage.indexes import index_cube, index_folder, known_index
 from lcdb_builders.storage.lease import Lease, TakenError
 from lcdb_builders.storage.manifest import (
     Entry,
@@ -127,13 +126,6 @@ class Writing:
                 raise
             msg = f"{path} was damaged or removed while it was read"
             raise TakenError(msg) from None
-
-    def index(self, path: Path, sha256: str) -> None:
-        """Write the indexes unless they tell of this very cube; who packed it may have died."""
-        known = known_index(path)
-        if known is None or known["header"]["sha256"] != sha256:
-            index_cube(path)
-        index_folder(self.root)
 
     def _copied(self, unit: AnyUnit) -> bool:
         """Return whether a unit's chunks can be copied as they are."""

@@ -21,6 +21,11 @@ const figure = { site: null, state: null, model: null, plots: [], turn: 0 };
 const dataset = () => figure.site.dataset(figure.state.dataset);
 const view = () => VIEWS[figure.state.view];
 
+// The token of `lcdb explore` is in a cookie by now: links to figures do not carry it.
+if (new URLSearchParams(location.search).has("token")) {
+  history.replaceState(null, "", location.pathname + location.hash);
+}
+
 function follow() {
   const { state, lost } = parse(figure.site, location.hash);
   figure.state = state;
