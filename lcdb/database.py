@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lcdb import display
 from lcdb.cubefile import Header, dask_chunks
+from lcdb.digests import draws_key
 from lcdb.errors import (
     LabelError,
     LCDBError,
@@ -207,14 +208,18 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
     def _experiment(self, name: str) -> xr.Dataset:
         self._check_open()
         if name not in self._trials:
-            self._trials[name] = self._source.open_trials(name)
+            trials = self._source.open_trials(name)
+            if "task" in trials.dims:  # in a trial all learners see the same data of a task
+                trials = trials.assign_coords(draws=draws_key(name, trials.attrs["master_seed"]))
+            self._trials[name] = trials
         return self._trials[name]
 
     def _dataset(self, key: Key) -> xr.Dataset:
         self._check_open()
         if key not in self._datasets:
             header, dataset = self._source.open_cube(self._headers[key])
-            self._headers[key], self._datasets[key] = header, dataset
+            drawn = draws_key(dataset.attrs["dataset_sha256"], dataset.attrs["master_seed"])
+            self._headers[key], self._datasets[key] = header, dataset.assign_coords(draws=drawn)
         return self._datasets[key]
 
     def scaled(self, scaling: str = "none") -> Database:

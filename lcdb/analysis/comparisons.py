@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims, over_repetitions
+from lcdb.analysis.pairs import check_metric
 from lcdb.analysis.selections import metrics_of, takes_selections
 from lcdb.errors import ArgumentError, LabelError
 from lcdb.schema import METRICS
@@ -215,6 +216,7 @@ def _profile(
 ) -> xr.DataArray:
     for array in arrays:
         need_dims(array, "learner", REPETITION)
+    check_metric(*arrays)
     way = direction_of(arrays[0], direction)
     learners = list(dict.fromkeys(str(v) for array in arrays for v in array["learner"].values))
     distance = np.concatenate([_distances(a, learners, kind, way) for a in arrays], axis=1)

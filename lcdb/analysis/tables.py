@@ -70,6 +70,7 @@ def _frame(part: xr.DataArray | xr.Dataset, missing: bool, key: str | None = Non
     dataset = part
     if isinstance(part, xr.DataArray):
         dataset = part.to_dataset(name=str(part.name or "value"))
+    dataset = dataset.drop_vars("draws", errors="ignore")  # keys of pairs, not for people
     values = [str(name) for name in dataset.data_vars]
     unlabelled = [dim for dim in dataset.dims if dim not in dataset.coords]
     dataset = dataset.assign_coords({dim: range(dataset.sizes[dim]) for dim in unlabelled})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -60,7 +62,8 @@ def dse(
     xarray.Dataset
         ``outcome`` and every hyper-parameter along ``trial``; one that a trial has not is NaN, or
         None if it is no number. In the tuned mode also ``validation``, what the chosen ones
-        reached there.
+        reached there. The coordinate ``data`` is a digest of the data of each trial, by which
+        `cvar_difference` pairs trials; empty where data cannot be pickled.
 
     Examples
     --------
@@ -86,10 +89,12 @@ def dse(
     run = range(first, first + trials)
     rows: list[dict[str, float]] = []
     drawn: list[dict[str, Any]] = []
+    keys: list[str] = []
     for trial in run:
         streams = np.random.SeedSequence([seed, trial]).spawn(4)
         of_hyperparameters, of_data, of_training = map(np.random.default_rng, streams[:3])
         data = sample_data(of_data)
+        keys.append(_digest(data))
         row: dict[str, float] = {}
         if validate is None:
             chosen = dict(sample_hyperparameters(of_hyperparameters))
@@ -105,7 +110,17 @@ def dse(
     _check_names(names, rows[0])
     results = {name: (_TRIAL, np.array([row[name] for row in rows])) for name in rows[0]}
     columns = {name: (_TRIAL, _column([chosen.get(name) for chosen in drawn])) for name in names}
-    return xr.Dataset(results | columns, {_TRIAL: np.array(run)}, {"seed": seed})
+    coords = {_TRIAL: np.array(run), "data": (_TRIAL, keys)}
+    return xr.Dataset(results | columns, coords, {"seed": seed})
+
+
+def _digest(data: Any) -> str:
+    """Return what names the data of a trial: equal for equal data."""
+    try:
+        # Protocol 5 of one Python version says the same of equal data that one function made.
+        return hashlib.sha256(pickle.dumps(data, protocol=5)).hexdigest()[:16]
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return ""
 
 
 def _check(trials: int, configurations: int) -> None:
@@ -118,7 +133,7 @@ def _check(trials: int, configurations: int) -> None:
 def _check_names(names: Mapping[str, Any], results: Mapping[str, Any]) -> None:
     """Raise if a hyper-parameter is called what a result, or the dim, is called."""
     for name in names:
-        if name in results or name == _TRIAL:
+        if name in results or name in (_TRIAL, "data"):
             msg = (
                 f"a hyper-parameter is called {name!r}, as is what comes out; give it another name"
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 import xarray as xr
 
+from lcdb.digests import draws_key
 from lcdb.errors import ArgumentError, LabelError, PartialCurveWarning, did_you_mean
 from lcdb.schema import SAMPLINGS, SCALINGS
 from lcdb_builders.domain.lost import Lost, told_lost
@@ -167,6 +170,8 @@ def curve_of(
     """
     _check_name("sampling", sampling, SAMPLINGS)
     _check_name("scaling", scaling, SCALINGS)
+    count = whole("repetitions", repetitions, 1)
+    splits = None if isinstance(split, str) else _splits(split, own, count)
     asked = _Asked(
         learner,
         own,
@@ -174,9 +179,8 @@ def curve_of(
         _rows(rows),
         sampling,
         whole("seed", seed, 0),
+        splits,
     )
-    count = whole("repetitions", repetitions, 1)
-    splits = None if isinstance(split, str) else _splits(split, own, count)
     if splits is None:
         _check_name("split", split, DRAWN)
         label = cast(str, split)
@@ -189,7 +193,7 @@ def curve_of(
         top = min(len(train) for train, _ in splits)
     n = _sizes(sizes, top)
     seconds, threads = seconds_of(budget), workers_of(workers)
-    work = asked.work(n, label, splits, scaled(own, scaling, asked.seed))
+    work = asked.work(n, label, scaled(own, scaling, asked.seed))
     result = _Result(n, count)
     shown = choose(_is_watched() if progress is None else progress, words=_WORDS)
     cells = count * len(n)
@@ -219,12 +223,22 @@ class _Asked:
     rows: tuple[str, ...]
     sampling: str
     seed: int
+    splits: list[Split] | None = None
 
-    def work(
-        self, n: tuple[int, ...], split: str, splits: list[Split] | None, own: OwnData
-    ) -> ByKernel | ByEstimator:
+    @property
+    def drawn_by(self) -> object:
+        """What training and test rows are drawn by: the seed, or the splits that were given."""
+        if self.splits is None:
+            return self.seed
+        digest = hashlib.sha256()
+        for rows in itertools.chain.from_iterable(self.splits):
+            digest.update(len(rows).to_bytes(8, "little"))
+            digest.update(np.ascontiguousarray(rows, "<i8").tobytes())
+        return f"splits {digest.hexdigest()[:12]}"
+
+    def work(self, n: tuple[int, ...], split: str, own: OwnData) -> ByKernel | ByEstimator:
         """Return what computes cells: kernels where they have what is asked for."""
-        learner = self.learner
+        learner, splits = self.learner, self.splits
         snapshot = own.as_given() if learner.foreign else own.numbers
         unit = Unit(
             dataset=snapshot.id,
@@ -314,6 +328,8 @@ class _Result:
             "tuning": unit.tuning,
             "status": "complete" if whole else "partial",
             "dataset": asked.own.name,
+            "scaling": scaling,
+            "draws": draws_key(unit.dataset_sha256, asked.drawn_by),
         }
         if self.lost:
             msg = f"{unit.learner}: {told_lost(self.lost)}"
