@@ -200,10 +200,11 @@ def _power(result: xr.Dataset) -> str:
     numbers = result["repetitions"].values
     if np.isnan(found).all():
         return _capital(f"{_dataset(result)}{first} and {second} do not differ in any direction.")
+    test = f"{result.attrs['test']}-test" + ("" if _is_paired(result) else " without pairs")
     shares = ", ".join(f"{f:.0f} % with {r}" for f, r in zip(found, numbers, strict=True))
     return _capital(
         f"{_dataset(result)}the difference between {first} and {second} would be found "
-        f"({result.attrs['test']}-test{'' if _is_paired(result) else ' without pairs'}, {100 * result.attrs['alpha']:g} %) by {shares} "
+        f"({test}, {100 * result.attrs['alpha']:g} %) by {shares} "
         f"repetitions, and with the wrong sign by at most {wrong.max():.1f} %."
     )
 
@@ -302,17 +303,18 @@ def _forecast(result: xr.Dataset) -> str:
         one = {str(name): float(sizes[name].isel(n=k)) for name in ("n", *_LINES)}
         text = f"{one['mean']:.3g} at n = {one['n']:g} ({one['mean_low']:.3g} to "
         text += f"{one['mean_high']:.3g}"
-        if not np.isnan(one["single_low"]):
-            text += (
-                f"; of a single training set {one['single_low']:.3g} to {one['single_high']:.3g}"
-            )
+        low, high = one["single_low"], one["single_high"]
+        if not np.isnan(low):
+            text += f"; of a single training set {low:.3g} to {high:.3g}"
         parts.append(f"{text})")
     calibrated = np.atleast_1d(result["calibrated"].values)
     sure = f"{level} intervals"
-    if calibrated.all():
-        sure += "; their coverage was measured for the mean, not for single training sets"
+    if not calibrated.any():
+        sure += "; their coverage was not measured"
     else:
-        sure += "; coverage was not measured" + (" at all of these sizes" * calibrated.any())
+        known = np.atleast_1d(result["n"].values)[calibrated].max()
+        until = "" if calibrated.all() else f" up to n = {known:g}"
+        sure += f"; their coverage was measured for the mean{until}, not for single training sets"
     text = f"{_dataset(result)}{_whose(result)} is forecast to be {', '.join(parts)} ({sure})."
     return _capital(text)
 

@@ -197,25 +197,23 @@ def test_sentences_say_what_is_forecast_and_needed(curve):
     ahead = forecast(named, [200, 300, 3000], last=100)
     text = lcdb.analysis.in_words(ahead)
     mean, low, high = (f"{float(ahead[k][0]):.3g}" for k in ("mean", "mean_low", "mean_high"))
-    assert text.startswith(
-        f"On iris, L0's mean accuracy is forecast to be {mean} at n = 200 ({low}"
-    )
+    who = "On iris, L0's mean accuracy"
+    assert text.startswith(f"{who} is forecast to be {mean} at n = 200 ({low}")
     assert f"{low} to {high}; of a single training set" in text
-    assert "90 % intervals; coverage was not measured at all of these sizes" in text
+    assert "90 % intervals; their coverage was measured for the mean up to n = 300, not" in text
     one = lcdb.analysis.in_words(ahead.sel(n=200))
-    assert "coverage was measured for the mean, not for single training sets" in one
+    assert "their coverage was measured for the mean, not for single training sets" in one
     assert one.count(" at n = ") == 1
     tail = lcdb.analysis.in_words(forecast(named.drop_vars("learner"), [800], over=0.05))
-    assert "the 0.05 quantile of accuracy" in tail and "coverage was not measured)" in tail
+    assert "the 0.05 quantile of accuracy" in tail and "their coverage was not measured)" in tail
     target = float(ahead["mean"][0])
     needed = rows_needed(named, target, last=100)
+    rows, largest = f"{needed.rows.item():,.0f}", f"{needed.largest.item():,.0f}"
     assert lcdb.analysis.in_words(needed).startswith(
-        f"On iris, L0's mean accuracy is forecast to reach {target:g} at n = {needed.rows.item():,.0f} "
-        "and to keep it, as far as is seen and forecast, to n = 368 (90 % interval: "
+        f"{who} is forecast to reach {target:g} at n = {rows} and to keep it, as far as is seen "
+        f"and forecast, to n = {largest} (90 % interval: "
     )
-    assert "L0's mean accuracy reaches 0.5 at n = " in lcdb.analysis.in_words(
-        rows_needed(named, 0.5)
-    )
+    assert f"{who} reaches 0.5 at n = " in lcdb.analysis.in_words(rows_needed(named, 0.5))
     never = lcdb.analysis.in_words(rows_needed(named, 1.0))
     assert "is not forecast to reach 1 and keep it by n = 1,600, nor is the better end" in never
 
