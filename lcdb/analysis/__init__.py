@@ -3,8 +3,8 @@
 Every function takes what `Database.curve` and `Database.select` return, with any dims besides
 ``repetition``, which goes: of one array there is one result, of a dict by dataset a dict of
 results, and of a dataset of several metrics (or a whole cube) a result with the dim ``metric``.
-`profile`, `aggregate`, `best` and the two ``forecast_`` functions that judge forecasts go over datasets:
-they make one result of a dict, and `tidy` one table.
+`profile`, `aggregate`, `best` and the two ``forecast_`` functions that judge forecasts go over
+datasets: they make one result of a dict, and `tidy` one table.
 """
 
 from lcdb.analysis.aggregates import aggregate

@@ -381,7 +381,7 @@ def _cell_near(part: Any, n: int | None) -> Any:
             "pass what db.select returns, with one sampling, split and tuning"
         )
         raise LabelError(msg)
-    known = values.notnull()
+    known = values.notna()
     known = known.any([dim for dim in known.dims if dim != "n"])
     sizes = values["n"].values[known.values]
     if not sizes.size:
@@ -390,7 +390,7 @@ def _cell_near(part: Any, n: int | None) -> Any:
     if n is not None and not 1 / _NEAR <= chosen / n <= _NEAR:
         return f"its sizes are {sizes[0]} to {sizes[-1]}, and none is near {n}"
     cell = part.sel(n=chosen)
-    there = values.sel(n=chosen).notnull()
+    there = values.sel(n=chosen).notna()
     there = there.any([dim for dim in there.dims if dim != "learner"])
     if there.sum() < 2:
         return f"it has fewer than two learners at n = {chosen}"

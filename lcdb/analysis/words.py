@@ -22,9 +22,9 @@ def in_words(result: xr.Dataset) -> str:
     ----------
     result
         Of `compare`, `crossing`, `shape`, `power`, `repetitions_for`, `halving`, `lccv`,
-        `aggregate`, `forecast`, `rows_needed` or `best`, for one curve or pair of curves: select
-        one first. Where there are several sizes, p-values are corrected for them (Holm) before
-        anything is called settled.
+        `aggregate`, `forecast` or `rows_needed`, for one curve or pair of curves: select one first.
+        Where there are several sizes, p-values are corrected for them (Holm) before anything is
+        called settled.
 
     Examples
     --------

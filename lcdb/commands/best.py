@@ -68,8 +68,8 @@ def run(arguments: argparse.Namespace) -> None:
         shown = table.drop(columns="open").assign(
             settled=[_settled(row) for _, row in table.iterrows()]
         )
-        print(visible(shown.to_string(index=False, float_format="{:.4g}".format)))
-        for line in _counts(table):
+        text = shown.to_string(index=False, float_format="{:.4g}".format)
+        for line in [*text.splitlines(), *_counts(table)]:
             print(visible(line))
     for dataset, why in table.attrs["left_out"].items():
         print(visible(f"left out: {dataset}, {why}"))
@@ -85,16 +85,14 @@ def _counts(table: pd.DataFrame) -> list[str]:
     """Return how often each learner is first, a line for each way to rank."""
     lines = []
     for by, rows in table.groupby("by", sort=False):
-        what = "mean" if by == "mean" else f"{by:g} quantile of the bad end"
-        number = len(rows)
-        firsts = ", ".join(
-            f"{name} {count}" for name, count in rows["first"].value_counts().items()
-        )
+        what = "mean" if by == "mean" else f"the bad end ({by:g})"
+        firsts = rows["first"].value_counts().items()
+        text = ", ".join(f"{name} {count}" for name, count in firsts)
         known = rows[rows["settled"].notna()]
-        sure = f"; settled at 5 % on {int(known['settled'].sum())} of {len(known)}" * bool(
-            len(known)
-        )
-        lines.append(f"first by {what} on {number} datasets: {firsts}{sure}")
+        if len(known):
+            text += f"; settled at 5 % on {int(known['settled'].sum())} of {len(known)}"
+        datasets = f"{len(rows)} dataset{'' if len(rows) == 1 else 's'}"
+        lines.append(f"first by {what} on {datasets}: {text}")
     if table["settled"].isna().any():
         lines.append("?: of a summary; whether a first place is settled takes its full cube")
     return lines
