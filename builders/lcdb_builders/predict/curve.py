@@ -31,6 +31,13 @@ __all__ = ["curve_of", "learning_curve"]
 
 ROWS = ("test", "train")
 DRAWN = ("varying", "fixed")
+#: What stands for a value that was not computed, by the kind of numbers.
+_NOTHING = {"f": np.nan, "i": -1}
+#: What is kept of each row, and its dims after n and repetition.
+_SAID = {
+    "probability": (("row", "class"), "predicted probability of each class"),
+    "label": (("row",), "predicted class code, -1 of rows that were not tested"),
+}
 _WORDS = Words("learning", "cells", "to compute")
 _TIMES = {"fit_time": "time to fit", "score_time": "time to predict and score test rows"}
 
@@ -46,6 +53,7 @@ def learning_curve(
     split: Any = "varying",
     metrics: Any = None,
     rows: str | Sequence[str] = ("test",),
+    predictions: bool = False,
     scaling: str = "none",
     seed: int = 0,
     workers: int | None = None,
@@ -86,6 +94,9 @@ def learning_curve(
     rows
         What is scored: ``"test"`` rows, ``"train"`` rows or both; scores of training rows are
         variables ``train_<metric>``.
+    predictions
+        Whether to keep what each model says of each test row, for `lcdb.analysis.bias_variance` and
+        `lcdb.analysis.hardness`: 8 bytes for each size, repetition, row and class.
     scaling
         ``"none"``, ``"standard"`` or ``"minmax"``, the same for all cells, with the constants of
         the rows that ``fixed`` trains on. To scale by each training set, use a pipeline.
@@ -135,6 +146,7 @@ def learning_curve(
         split=split,
         metrics=metrics,
         rows=rows,
+        predictions=predictions,
         scaling=scaling,
         seed=seed,
         workers=workers,
@@ -153,6 +165,7 @@ def curve_of(
     split: Any = "varying",
     metrics: Any = None,
     rows: str | Sequence[str] = ("test",),
+    predictions: bool = False,
     scaling: str = "none",
     seed: int = 0,
     workers: int | None = None,
@@ -165,7 +178,9 @@ def curve_of(
     ----------
     learner, own
         Who learns what.
-    sizes, repetitions, sampling, split, metrics, rows, scaling, seed, workers, budget, progress
+    sizes, repetitions, sampling, split, metrics, rows, predictions, scaling
+        As `learning_curve` takes them.
+    seed, workers, budget, progress
         As `learning_curve` takes them.
     """
     _check_name("sampling", sampling, SAMPLINGS)
@@ -180,6 +195,7 @@ def curve_of(
         sampling,
         whole("seed", seed, 0),
         splits,
+        predictions,
     )
     if splits is None:
         _check_name("split", split, DRAWN)
@@ -224,6 +240,7 @@ class _Asked:
     sampling: str
     seed: int
     splits: list[Split] | None = None
+    predictions: bool = False
 
     @property
     def drawn_by(self) -> object:
@@ -255,7 +272,9 @@ class _Asked:
             sizes=n,
         )
         if not learner.foreign and splits is None:
-            return ByKernel(learner, snapshot, unit, self.measures, self.rows, own.classes)
+            return ByKernel(
+                learner, snapshot, unit, self.measures, self.rows, own.classes, self.predictions
+            )
         return ByEstimator(
             learner,
             snapshot,
@@ -265,6 +284,7 @@ class _Asked:
             own.classes,
             splits,
             timed=learner.foreign,
+            kept=self.predictions,
         )
 
 
@@ -282,7 +302,8 @@ class _Result:
         place = slice(piece.first_size, piece.stop_size), slice(piece.first, piece.stop)
         for name, values in computed.values.items():
             if name not in self.values:
-                self.values[name] = np.full(self.done.shape, np.nan)
+                shape, nothing = (*self.done.shape, *values.shape[2:]), _NOTHING[values.dtype.kind]
+                self.values[name] = np.full(shape, nothing, values.dtype)
             self.values[name][place] = values
         self.done[place] = True
         self.lost += computed.lost
@@ -307,8 +328,14 @@ class _Result:
             name: {"long_name": text, "units": "s", "direction": "minimize"}
             for name, text in _TIMES.items()
         }
-        variables = {
-            name: (("n", "repetition"), values[:, :reached], _described(name, attrs[name]))
+        attrs |= {name: {"long_name": text, "units": "1"} for name, (_, text) in _SAID.items()}
+        dims = {name: _SAID[name][0] if name in _SAID else () for name in self.values}
+        variables: dict[str, Any] = {
+            name: (
+                ("n", "repetition", *dims[name]),
+                values[:, :reached],
+                _described(name, attrs[name]),
+            )
             for name, values in self.values.items()
         }
         whole = bool(self.done[:, :reached].all())
@@ -331,6 +358,10 @@ class _Result:
             "scaling": scaling,
             "draws": draws_key(unit.dataset_sha256, asked.drawn_by),
         }
+        if asked.predictions:
+            own = asked.own
+            variables["y"] = ("row", own.y, {"long_name": "true class code", "units": "1"})
+            coords = {**coords, "row": np.arange(len(own.y)), "class": list(own.class_names)}
         if self.lost:
             msg = f"{unit.learner}: {told_lost(self.lost)}"
             warnings.warn(msg, PartialCurveWarning, stacklevel=4)
