@@ -123,12 +123,12 @@ def _mann_whitney(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]
         return np.where(np.isnan(result.pvalue), 1.0, result.pvalue), (
             result.statistic / (x.shape[-1] * y.shape[-1]) - 0.5
         )
-    p, ahead = np.full((2, *shape), np.nan)
+    both = np.full((2, *shape), np.nan)
     for cell in np.ndindex(shape):
         one, other = (z[cell][~np.isnan(z[cell])] for z in (x, y))
         if one.size and other.size:
-            p[cell], ahead[cell] = _mann_whitney(one, other)
-    return p, ahead
+            both[(slice(None), *cell)] = _mann_whitney(one, other)
+    return both[0], both[1]
 
 
 def unpaired_superiority(x: np.ndarray, y: np.ndarray, confidence: float = 0.95) -> Superiority:
