@@ -381,8 +381,7 @@ def _cell_near(part: Any, n: int | None) -> Any:
             "pass what db.select returns, with one sampling, split and tuning"
         )
         raise LabelError(msg)
-    known = values.notna()
-    known = known.any([dim for dim in known.dims if dim != "n"])
+    known = values.count([dim for dim in values.dims if dim != "n"]) > 0
     sizes = values["n"].values[known.values]
     if not sizes.size:
         return "it has no values"
@@ -390,8 +389,8 @@ def _cell_near(part: Any, n: int | None) -> Any:
     if n is not None and not 1 / _NEAR <= chosen / n <= _NEAR:
         return f"its sizes are {sizes[0]} to {sizes[-1]}, and none is near {n}"
     cell = part.sel(n=chosen)
-    there = values.sel(n=chosen).notna()
-    there = there.any([dim for dim in there.dims if dim != "learner"])
+    there = values.sel(n=chosen)
+    there = there.count([dim for dim in there.dims if dim != "learner"]) > 0
     if there.sum() < 2:
         return f"it has fewer than two learners at n = {chosen}"
     return cell.isel(learner=np.flatnonzero(there.values))

@@ -274,10 +274,11 @@ def rows_needed(
     xarray.Dataset
         ``rows`` with ``rows_low`` and ``rows_high``, infinite where that is beyond what can be
         said, and ``answer``: *seen* (a size that there is), *forecast*, or *beyond*. ``rows_low``
-        is the smallest n from which on the upper ends of the intervals keep the target, and
-        ``rows_high`` that of the lower ends: of Student's intervals of the means that were seen,
-        and of the forecast's. Between two sizes that were seen, ``rows_low`` is one more than the
-        smaller.
+        is the smallest n from which on the better ends of the intervals keep the target, and
+        ``rows_high`` that of the worse ends: of Student's intervals of the means that were seen,
+        and of the forecast's. Where ``rows`` was seen and the worse ends keep the target at the
+        sizes that were seen, these alone decide. Between two of them, ``rows_low`` is one more than
+        the smaller.
 
     Examples
     --------
@@ -356,6 +357,10 @@ def _rows_of(
         sizes = np.union1d(sizes, few)
     every = np.concatenate([n, sizes, [np.inf]])
     result = every[kept]
+    if kept[0] < len(n) and (lasting := int(_kept(seen[2:] >= aim.sign * aim.target)[0])) < len(n):
+        result[2] = n[
+            lasting
+        ]  # sizes that were seen settle it; what is beyond them does not move it
     if kept[1] < len(n):
         result[1] = 1.0 if kept[1] == 0 else n[kept[1] - 1] + 1
     return result

@@ -165,7 +165,8 @@ def unpaired_superiority(x: np.ndarray, y: np.ndarray, confidence: float = 0.95)
         rate = 1.0 / size
         centre = (share + 0.5 * z * z * rate) / (1.0 + z * z * rate)
         half = z * np.sqrt(rate * untied + 0.25 * (z * rate) ** 2) / (1.0 + z * z * rate)
-        ends[(slice(None), *cell)] = share, max(centre - half, 0.0), min(centre + half, 1.0)
+        low, high = min(centre - half, share), max(centre + half, share)
+        ends[(slice(None), *cell)] = share, max(low, 0.0), min(high, 1.0)
     return Superiority(*ends)
 
 

@@ -176,7 +176,7 @@ def test_rows_needed_and_the_forecast_never_contradict_each_other(seed):
             assert (line[sizes >= rows] >= target).all()
             assert not (line[sizes < rows][-1:] >= target).any()
             assert (needed.answer == "seen") == (rows <= end)
-        if high < np.inf:
+        if end < high < np.inf:
             assert (far[ahead.n.values >= high] >= target).all()
         elif rows > end:
             assert far[-1] < target
