@@ -121,10 +121,11 @@ def _labels_apart(a: xr.DataArray, b: xr.DataArray) -> Iterator[tuple[str, str, 
     if keyed and _is_other(a["draws"].variable, b["draws"].variable):
         data, seeds = zip(*(_value("draws", x).partition("/")[::2] for x in (a, b)), strict=True)
         if data[0] == data[1] and data[0] != "several":
-            yield ("seed", *seeds)
+            yield "seed", seeds[0], seeds[1]
         else:
             names = [_value("dataset", x) if "dataset" in x.coords else "" for x in (a, b)]
-            yield ("dataset", *(names if len(set(names)) == 2 else data))
+            one, other = names if len(set(names)) == 2 else data
+            yield "dataset", one, other
     for label in ("sampling", "split", "n") if keyed else ("dataset", "sampling", "split", "n"):
         if label not in a.coords or label not in b.coords:
             continue
@@ -134,7 +135,7 @@ def _labels_apart(a: xr.DataArray, b: xr.DataArray) -> Iterator[tuple[str, str, 
             yield label, _value(label, a), _value(label, b)
     scored = [str(x["rows"].values) if "rows" in x.coords else "test" for x in (a, b)]
     if scored[0] != scored[1]:
-        yield ("rows", *scored)
+        yield "rows", scored[0], scored[1]
 
 
 def check_draws(a: xr.DataArray, b: xr.DataArray, otherwise: str = OTHERWISE) -> None:

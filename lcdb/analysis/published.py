@@ -10,7 +10,7 @@ import csv
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import xarray as xr
@@ -203,5 +203,5 @@ def _fields_of(table: pd.DataFrame, kind: str) -> list[pd.DataFrame]:
     if absent:
         msg = f"the columns have {', '.join(map(str, known))} on top; expected {absent[0]} too"
         raise LabelError(msg)
-    problems = table["mean"].columns
-    return [table[name].reindex(columns=problems) for name in names]
+    parts = [cast("pd.DataFrame", table[name]) for name in names]
+    return [part.reindex(columns=parts[0].columns) for part in parts]

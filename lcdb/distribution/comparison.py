@@ -129,18 +129,8 @@ def _paired(a: xr.DataArray, b: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
     """Return the outcomes of the trials whose data both have."""
     _check_dims("a", a)
     _check_dims("b", b)
-    keys = [_keys(z) for z in (a, b)]
-    for name, key in zip("ab", keys, strict=True):
-        if key is None:
-            msg = (
-                f"{name} has no keys of the data of its trials, so that none can be paired; give "
-                "both a coordinate 'data' along 'trial', or say paired=False"
-            )
-            raise ValueError(msg)
-        if len(np.unique(key)) < len(key):
-            msg = f"{name} has several trials of the same data; expected one, or say paired=False"
-            raise ValueError(msg)
-    _, first, second = np.intersect1d(*keys, return_indices=True)
+    keys = _keys("a", a), _keys("b", b)
+    _, first, second = np.intersect1d(keys[0], keys[1], return_indices=True)
     order = np.argsort(first)  # trials stay in the order of a
     x, y = (z.values.astype(float) for z in (a[first[order]], b[second[order]]))
     both = ~(np.isnan(x) | np.isnan(y))
@@ -153,15 +143,24 @@ def _paired(a: xr.DataArray, b: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
     return x[both], y[both]
 
 
-def _keys(z: xr.DataArray) -> np.ndarray | None:
-    """Return what names the data of each trial; None where nothing does."""
+def _keys(name: str, z: xr.DataArray) -> np.ndarray:
+    """Return what names the data of each trial; raise where nothing does, or not each once."""
+    labels = [str(z[label].values) for label in ("draws", "task") if label in z.coords]
+    keys = np.empty(0, str)
     if "data" in z.coords and z["data"].dims == (_TRIAL,):
         keys = z["data"].values.astype(str)
-        return None if (keys == "").any() else keys
-    labels = [str(z[name].values) for name in ("draws", "task") if name in z.coords]
-    if len(labels) < 2 or _TRIAL not in z.coords:
-        return None
-    return np.array([f"{' '.join(labels)} {trial}" for trial in z[_TRIAL].values])
+    elif len(labels) == 2 and _TRIAL in z.coords:
+        keys = np.array([f"{' '.join(labels)} {trial}" for trial in z[_TRIAL].values])
+    if not keys.size or (keys == "").any():
+        msg = (
+            f"{name} has no keys of the data of its trials, so that none can be paired; give both "
+            "a coordinate 'data' along 'trial', or say paired=False"
+        )
+        raise ValueError(msg)
+    if len(np.unique(keys)) < len(keys):
+        msg = f"{name} has several trials of the same data; expected one, or say paired=False"
+        raise ValueError(msg)
+    return keys
 
 
 def _resampled(x: np.ndarray, counts: np.ndarray, alpha: float, tail: str) -> np.ndarray:

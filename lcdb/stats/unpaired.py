@@ -93,7 +93,7 @@ def welch_mean(x: np.ndarray, y: np.ndarray, confidence: float = 0.95) -> WelchM
     freedom = np.where(fourth > 0, (of_a + of_b) ** 2 / np.where(fourth > 0, fourth, 1.0), 2.0)
     few = np.minimum(n, m) < 2
     values = (mean, mean - width, mean + width, p, np.sqrt(of_a + of_b), freedom)
-    return WelchMean(*(np.where(few, np.nan, value) for value in values), n, m)
+    return WelchMean._make([*(np.where(few, np.nan, value) for value in values), n, m])
 
 
 def _together(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
