@@ -137,5 +137,5 @@ def test_bias_and_variance_lie_on_top_of_each_other(kind, total, bias):
     assert plot.bias_variance(parts).get_xscale() == "log"
     with pytest.raises(ArgumentError, match="no kind 'brie'"):
         plot.bias_variance(parts, "brie")
-    with pytest.raises(LabelError, match="what lcdb.analysis.bias_variance returns"):
+    with pytest.raises(LabelError, match=r"what lcdb\.analysis\.bias_variance returns"):
         plot.bias_variance(parts.isel(n=0))
