@@ -204,7 +204,7 @@ def sides(
         _check_sizes(a, b)
         check_draws(*xr.align(a, b, join="inner"))
     else:
-        b = b.rename({REPETITION: OTHER})
+        b = _apart(b)
     shared = {c for c in a.coords if c in b.coords and a[c].variable.equals(b[c].variable)}
     a, b = (x.drop_vars([c for c in x.coords if c not in {*x.dims, *shared}]) for x in (a, b))
     one, other = xr.broadcast(*xr.align(a, b, join="inner"), exclude={REPETITION, OTHER})
@@ -219,6 +219,13 @@ def sides(
             raise LabelError(msg)
     order = [OTHER if dim == REPETITION and not paired else dim for dim in one.dims]
     return one, other.transpose(*order), (names[0], names[1])
+
+
+def _apart(array: xr.DataArray) -> xr.DataArray:
+    """Return an array whose repetitions are the dim `OTHER`, without what labels them."""
+    every = xr.DataArray(np.arange(array.sizes[REPETITION]), dims=OTHER)
+    named = [name for name, coord in array.coords.items() if REPETITION in coord.dims]
+    return array.drop_vars(named).isel({REPETITION: every})
 
 
 def _check_sizes(a: xr.DataArray, b: xr.DataArray) -> None:
@@ -263,7 +270,7 @@ def two_sides(
         a.isel({dim: xr.DataArray(i, dims="pair")}).drop_vars(apart).assign_coords(pairs)
         for i in places
     )
-    return one, other if paired else other.rename({REPETITION: OTHER}), None
+    return one, other if paired else _apart(other), None
 
 
 def core_dims(paired: bool, *before: str) -> list[list[str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -63,7 +62,8 @@ def dse(
         ``outcome`` and every hyper-parameter along ``trial``; one that a trial has not is NaN, or
         None if it is no number. In the tuned mode also ``validation``, what the chosen ones
         reached there. The coordinate ``data`` is a digest of the data of each trial, by which
-        `cvar_difference` pairs trials; empty where data cannot be pickled.
+        `cvar_difference` pairs trials; empty where data are other than numbers, text, arrays,
+        tables, or lists and dicts of these.
 
     Examples
     --------
@@ -115,12 +115,34 @@ def dse(
 
 
 def _digest(data: Any) -> str:
-    """Return what names the data of a trial: equal for equal data."""
+    """Return what names the data of a trial: equal for equal data; empty where there is no name."""
+    digest = hashlib.sha256()
     try:
-        # Protocol 5 of one Python version says the same of equal data that one function made.
-        return hashlib.sha256(pickle.dumps(data, protocol=5)).hexdigest()[:16]
-    except (pickle.PicklingError, TypeError, AttributeError):
+        _add(digest, data)
+    except TypeError:
         return ""
+    return digest.hexdigest()[:16]
+
+
+def _add(digest: Any, value: Any) -> None:
+    """Add numbers, text, arrays, tables, and lists and dicts of them; TypeError for others."""
+    if isinstance(value, Mapping):
+        value = [part for item in value.items() for part in item]
+    elif hasattr(value, "to_numpy"):  # of pandas
+        value = [list(getattr(value, "columns", [])), value.to_numpy()]
+    elif isinstance(value, xr.DataArray):
+        value = value.values
+    if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
+        digest.update(f"{value.dtype.str} {value.shape} ".encode() + value.tobytes())
+    elif isinstance(value, list | tuple | np.ndarray):
+        digest.update(f"{len(value)} of ".encode())
+        for part in value:
+            _add(digest, part)
+    elif value is None or isinstance(value, str | bytes | int | float | complex):
+        digest.update(f"{type(value).__name__} {value!r} ".encode())
+    else:
+        msg = f"data hold a {type(value).__name__}, which has no digest"
+        raise TypeError(msg)
 
 
 def _check(trials: int, configurations: int) -> None:

@@ -308,6 +308,7 @@ def test_what_cannot_be_compared_is_said(some):
 # -- who is first ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_first_are_those_of_plain_loops(shipped):
     chosen = shipped.select(**LABELS)
     for metric, sign in (("accuracy", 1), ("brier", -1)):
@@ -327,6 +328,7 @@ def test_the_first_are_those_of_plain_loops(shipped):
             assert row.n == int(chosen[int(row.dataset)].dropna("n").n[-1])
 
 
+@pytest.mark.slow
 def test_a_first_place_is_settled_against_every_other_learner():
     rng = np.random.default_rng(3)
     common = rng.normal(0.7, 0.1, 200)
@@ -355,6 +357,7 @@ def test_a_first_place_is_settled_against_every_other_learner():
     assert np.mean(rejected) <= 0.2
 
 
+@pytest.mark.slow
 def test_sizes_and_datasets_of_first_places(shipped, capsys):
     near = shipped.best(n=13)
     assert near["n"].unique().tolist() == [14] and list(near.attrs["left_out"]) == ["11"]
@@ -387,6 +390,7 @@ def test_sizes_and_datasets_of_first_places(shipped, capsys):
     assert "neither 'mean' nor a quantile" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_summaries_say_who_is_first_and_by_how_much(capsys):
     with lcdb.reference() as small:
         table = small.best(n=100, by=["mean", 0.25], metric="brier")

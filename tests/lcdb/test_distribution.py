@@ -206,6 +206,9 @@ def test_own_trials_are_pairs_where_their_data_were_the_same():
     for other in (made(large), made(small, seed=2)):
         with pytest.raises(ValueError, match="no trial with the same data"):
             cvar_difference(made(small), other, 0.5)
+    several = lambda rng: {"x": [rng.normal(size=3), "a"], "y": (1, None)}  # noqa: E731
+    table = dse(lambda chosen, x, rng: x["x"][0].sum(), lambda rng: {"a": 0.0}, several, 3, 1)
+    assert len(set(table["data"].values)) == 3 and "" not in table["data"].values
     unknown = made(lambda rng: _Opaque(rng.normal()))
     with pytest.raises(ValueError, match="a has no keys"):
         cvar_difference(unknown, unknown, 0.5)
@@ -219,10 +222,6 @@ class _Opaque:
 
     def mean(self):
         return self.value
-
-    def __reduce__(self):
-        msg = "not to be pickled"
-        raise TypeError(msg)
 
 
 def test_parts_of_the_experiment_are_pairs_within_a_task():

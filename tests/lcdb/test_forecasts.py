@@ -149,6 +149,7 @@ def random_curve(rng):
     return xr.DataArray(x, {"n": n}, ("n", "repetition"), "accuracy", attrs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_rows_needed_and_the_forecast_never_contradict_each_other(seed):
     """Walk along the sizes: whoever looks the target up in the forecast finds the same rows."""

@@ -332,6 +332,7 @@ def test_bands_without_pairs_are_a_plain_bootstrap_and_wider_than_with():
     assert np.isnan(gap.low[1]) and np.isfinite(gap.low[[0, 2]]).all()
 
 
+@pytest.mark.slow
 def test_studies_without_pairs(curves):
     a, b = (
         curves["LDC", "random", "varying"].sel(n=20),
