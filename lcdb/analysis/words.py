@@ -138,9 +138,8 @@ def _one_cell(result: xr.Dataset, sign: float, alpha: float) -> str:
     number += "" if paired else " without pairs"
     size = f"at n = {result['n'].item():g} " if "n" in result.coords else ""
     if np.isnan(mean):
-        return _capital(
-            f"{_dataset(result)}{size}{first} and {second} have no repetitions to compare."
-        )
+        what = "common repetitions" if paired else "repetitions to compare"
+        return _capital(f"{_dataset(result)}{size}{first} and {second} have no {what}.")
     ends = f"{100 * (1 - alpha):g} % interval {low:.3g} to {high:.3g}, "
     ends += f"{_p(float(result['t_p']))}, {number}"
     if float(result["t_p"]) > alpha:
