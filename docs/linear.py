@@ -74,7 +74,11 @@ def moves(
 ) -> dict[str, tuple[xr.DataArray, xr.Dataset]]:
     """Return by variant its accuracies, and what it moves CVaR 0.5 by."""
     found = {
-        name: xr.DataArray(accuracies(learner, mode, range(trials), name), dims="trial")
+        name: xr.DataArray(
+            accuracies(learner, mode, range(trials), name),
+            {"data": ("trial", range(trials))},  # of one stream, whatever the variant makes of it
+            "trial",
+        )
         for name in names
     }
     as_it_is = found[names[0]]

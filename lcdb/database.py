@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lcdb import display
 from lcdb.cubefile import Header, dask_chunks
+from lcdb.digests import draws_key
 from lcdb.errors import (
     LabelError,
     LCDBError,
@@ -20,6 +21,7 @@ from lcdb.resolving import of_scaling, resolve, resolve_all
 from lcdb.schema import STATUSES, UNIT_DIMS
 from lcdb.selection import (
     Labels,
+    as_list,
     at_sizes,
     check_label,
     check_labels,
@@ -213,16 +215,20 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
     def _experiment(self, name: str) -> xr.Dataset:
         self._check_open()
         if name not in self._trials:
-            self._trials[name] = self._source.open_trials(name)
+            trials = self._source.open_trials(name)
+            if "task" in trials.dims:  # in a trial all learners see the same data of a task
+                trials = trials.assign_coords(draws=draws_key(name, trials.attrs["master_seed"]))
+            self._trials[name] = trials
         return self._trials[name]
 
     def _dataset(self, key: Key) -> xr.Dataset:
         self._check_open()
         if key not in self._datasets:
             header, whole = self._source.open_cube(self._headers[key])
-            dataset = at_sizes(whole, header.sizes)
-            if dataset is not whole:
-                dataset.set_close(whole.close)
+            built = at_sizes(whole, header.sizes)
+            drawn = draws_key(whole.attrs["dataset_sha256"], whole.attrs["master_seed"])
+            dataset = built.assign_coords(draws=drawn)
+            dataset.set_close(whole.close)
             self._headers[key], self._datasets[key] = header, dataset
         return self._datasets[key]
 
@@ -406,6 +412,77 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
             else:
                 parts[key] = take_several(cube, header, index, metrics)
         return parts
+
+    def best(
+        self,
+        n: int | None = None,
+        by: str | float | Sequence[str | float] = ("mean", 0.05),
+        *,
+        datasets: Key | Sequence[Key] | None = None,
+        learner: Labels = None,
+        sampling: str = "random",
+        split: str = "varying",
+        tuning: str = "default",
+        scaling: str = "none",
+        metric: str = "accuracy",
+        **options: Any,
+    ) -> pd.DataFrame:
+        """Return which learner is first on each dataset, by how much, and whether that is settled.
+
+        Of summaries it says who is first and by how much; what is settled takes the repetitions.
+
+        Parameters
+        ----------
+        n
+            Number of training rows: the nearest size that there is, at most a fifth away; the last
+            of each dataset unless given.
+        by
+            ``"mean"``, a quantile of the bad end such as 0.05, or several of these.
+        datasets
+            Ids or names; None for all that hold the labels.
+        learner
+            Whom to compare; all unless given.
+        sampling, split, tuning, scaling, metric
+            Labels, as `curve` takes them.
+        **options
+            As `lcdb.analysis.best` takes them: alpha, resamples, seed, direction.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each dataset and `by`, as `lcdb.analysis.best` returns it.
+
+        Examples
+        --------
+        >>> import lcdb
+        >>> with lcdb.tutorial() as db:
+        ...     table = db.best(by="mean")
+        >>> table[["name", "n", "first", "second"]].values.tolist()
+        [['balance-scale', 437, 'QDC', 'LDC'], ['iris', 105, 'LDC', 'QDC']]
+        """
+        from lcdb.analysis import best
+
+        check_metric(metric)
+        labels = {"learner": learner, "sampling": sampling, "split": split, "tuning": tuning}
+        check_where(labels)
+        scaling = self._scaling if scaling == "none" else scaling
+        keys = resolve_all(self._headers, self.resolve, datasets, scaling)
+        check_labels([self._headers[key] for key in keys], labels, str(self.path))
+        asked = {dim: as_list(some) for dim, some in labels.items()}
+        parts: dict[Key, Any] = {}
+        for key in keys:
+            header = self._headers[key]
+            if datasets is None and not all(
+                set(some) & set(header.labels[dim]) or not some for dim, some in asked.items()
+            ):
+                continue
+            whom = [name for name in asked["learner"] if name in header.labels["learner"]]
+            chosen = {**labels, "learner": whom or list(header.labels["learner"])}
+            if header.is_summary:
+                parts[key] = self._dataset(key).sel({**chosen, "metric": metric})
+            else:
+                parts |= self.select([key], **chosen, scaling=header.scaling, metric=metric)
+        return best(parts, n, by, **options)
 
     def status(self) -> pd.DataFrame:
         """Return one row per curve (without metric): labels, status, and the reason if known.

@@ -19,6 +19,7 @@ from lcdb.schema.tables import KEY_VERSION
 __all__ = [
     "built_sizes",
     "canonical_json",
+    "draws_key",
     "plan_units",
     "size_runs",
     "slice_digest",
@@ -43,6 +44,27 @@ def canonical_json(value: Any) -> str:
 
 def _sha256(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def draws_key(data: str, seed: object) -> str:
+    """Return the coordinate ``draws``: what rows are drawn from, and by which seed.
+
+    Two curves with the same key, sampling, split and n have the same training and test rows in a
+    repetition; `lcdb.analysis` pairs no others.
+
+    Parameters
+    ----------
+    data
+        Digest of the unscaled data; the name of an experiment.
+    seed
+        Master seed; the digest of splits that were given.
+
+    Examples
+    --------
+    >>> draws_key("005270c0da6f0ebf3bc344072940ef29", 2026)
+    '005270c0da6f/2026'
+    """
+    return f"{data[:12]}/{seed}"
 
 
 def unit_sizes(unit: Description) -> np.ndarray:

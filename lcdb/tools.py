@@ -30,7 +30,7 @@ def learning_curve(learner: Any, X: Any, y: Any, **options: Any) -> Any:
     """Return the learning curve of a classifier on one's own data, in memory.
 
     The options are those of `lcdb_builders.predict.curve.learning_curve`: sizes, repetitions,
-    sampling, split, metrics, rows, scaling, seed, workers, budget, progress.
+    sampling, split, metrics, rows, predictions, scaling, seed, workers, budget, progress.
 
     Parameters
     ----------

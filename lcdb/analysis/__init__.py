@@ -3,13 +3,14 @@
 Every function takes what `Database.curve` and `Database.select` return, with any dims besides
 ``repetition``, which goes: of one array there is one result, of a dict by dataset a dict of
 results, and of a dataset of several metrics (or a whole cube) a result with the dim ``metric``.
-`profile`, `aggregate` and the two ``forecast_`` functions that judge forecasts go over datasets:
-they make one result of a dict, and `tidy` one table.
+`profile`, `aggregate`, `best` and the two ``forecast_`` functions that judge forecasts go over
+datasets: they make one result of a dict, and `tidy` one table.
 """
 
 from lcdb.analysis.aggregates import aggregate
 from lcdb.analysis.choices import choice_shares, chosen_values
 from lcdb.analysis.comparisons import (
+    best,
     profile,
     rank_change,
     sample_size_for,
@@ -43,6 +44,7 @@ from lcdb.analysis.words import in_words
 __all__ = [
     "Results",
     "aggregate",
+    "best",
     "bias_variance",
     "choice_shares",
     "chosen_values",

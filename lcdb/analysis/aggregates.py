@@ -10,7 +10,7 @@ import xarray as xr
 
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims
-from lcdb.analysis.pairs import check_share
+from lcdb.analysis.pairs import check_along, check_metric, check_share
 from lcdb.analysis.selections import metrics_of
 from lcdb.errors import LabelError
 
@@ -38,6 +38,7 @@ def aggregate(
     seed: int = 0,
     confidence: float = 0.95,
     direction: str | None = None,
+    paired: bool = True,
 ) -> xr.Dataset:
     """Return aggregates of learners over datasets, with intervals, and mean ranks.
 
@@ -59,6 +60,10 @@ def aggregate(
         Of all intervals; 1 - confidence is the level of the critical difference.
     direction
         ``"maximize"`` or ``"minimize"``; what the metric says unless given.
+    paired
+        Whether the learners of a dataset see the same rows in a repetition, and all datasets are of
+        one sampling and split, which is checked by their labels. Nothing here takes pairs: without
+        them the numbers are the same.
 
     Returns
     -------
@@ -90,7 +95,7 @@ def aggregate(
         for name, array in named:
             by_metric.setdefault(name, {})[key] = array
     results = {
-        name: _aggregated(arrays, target, resamples, seed, confidence, direction)
+        name: _aggregated(arrays, target, resamples, seed, confidence, direction, paired)
         for name, arrays in by_metric.items()
     }
     if set(results) == {""}:
@@ -106,8 +111,10 @@ def _aggregated(
     seed: int,
     confidence: float,
     direction: str | None,
+    paired: bool,
 ) -> xr.Dataset:
-    x, learners, left_out = _table(arrays)
+    check_metric(*arrays.values())
+    x, learners, left_out = _table(arrays, paired)
     one = next(iter(arrays.values()))
     way = direction_of(one, direction)
     aim = (1.0 if way == "maximize" else 0.0) if target is None else target
@@ -139,8 +146,12 @@ def _aggregated(
     return result
 
 
-def _table(arrays: Mapping[Any, xr.DataArray]) -> tuple[np.ndarray, list[str], list[str]]:
+def _table(
+    arrays: Mapping[Any, xr.DataArray], paired: bool
+) -> tuple[np.ndarray, list[str], list[str]]:
     """Return scores (learner, dataset, repetition) of complete datasets, and the others' names."""
+    if paired:
+        _check_alike(arrays)
     learners = list(dict.fromkeys(str(v) for a in arrays.values() for v in _learners(a)))
     kept, left_out = [], []
     for key, array in arrays.items():
@@ -150,6 +161,7 @@ def _table(arrays: Mapping[Any, xr.DataArray]) -> tuple[np.ndarray, list[str], l
                 "repetition: select one size of each, as array.dropna('n').isel(n=-1)"
             )
             raise LabelError(msg)
+        check_along(array, "learner", paired)
         if set(map(str, array["learner"].values)) == set(learners):
             x = array.sel(learner=learners).transpose("learner", REPETITION).values.astype(float)
             x = x[:, ~np.isnan(x).all(axis=0)]
@@ -162,6 +174,23 @@ def _table(arrays: Mapping[Any, xr.DataArray]) -> tuple[np.ndarray, list[str], l
         raise LabelError(msg)
     fewest = min(x.shape[1] for x in kept)
     return np.stack([x[:, :fewest] for x in kept], axis=1), learners, left_out
+
+
+def _check_alike(arrays: Mapping[Any, xr.DataArray]) -> None:
+    """Raise LabelError where datasets are of different samplings or splits."""
+    for label in ("sampling", "split"):
+        known = {
+            str(array[label].values): key
+            for key, array in arrays.items()
+            if label in array.coords and not array[label].dims
+        }
+        if len(known) > 1:
+            (one, first), (other, second) = list(known.items())[:2]
+            msg = (
+                f"{label} differs: {one} of dataset {first!r} and {other} of {second!r}; select "
+                f"one {label} for all, or say paired=False"
+            )
+            raise LabelError(msg)
 
 
 def _learners(array: xr.DataArray) -> np.ndarray:

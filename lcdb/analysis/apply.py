@@ -62,8 +62,8 @@ def over_repetitions(
     dtypes
         Of the outputs; float unless given.
     """
-    for array in arrays:
-        need_dims(array, *(core[0] if core else [REPETITION]))
+    for array, inner in zip(arrays, core or [[REPETITION]] * len(arrays), strict=True):
+        need_dims(array, *inner)
     dask: dict[str, Any] = {"output_sizes": sizes} if sizes else {}
     whole = [
         array.chunk(dict.fromkeys(inner, -1)) if array.chunks is not None else array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -11,12 +11,18 @@ from scipy.stats import rankdata
 
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims, over_repetitions
+from lcdb.analysis.of_summaries import is_summary, quantile_of_summary
+from lcdb.analysis.pairs import check_along, check_metric, check_share
 from lcdb.analysis.selections import metrics_of, takes_selections
 from lcdb.errors import ArgumentError, LabelError
 from lcdb.schema import METRICS
 from lcdb.scores import ROUNDING
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = [
+    "best",
     "profile",
     "profile_of_distances",
     "rank_change",
@@ -215,6 +221,7 @@ def _profile(
 ) -> xr.DataArray:
     for array in arrays:
         need_dims(array, "learner", REPETITION)
+    check_metric(*arrays)
     way = direction_of(arrays[0], direction)
     learners = list(dict.fromkeys(str(v) for array in arrays for v in array["learner"].values))
     distance = np.concatenate([_distances(a, learners, kind, way) for a in arrays], axis=1)
@@ -283,6 +290,161 @@ def _spread(distance: np.ndarray) -> np.ndarray:
     if not positive.size:
         return np.array([1.0])
     return np.geomspace(np.quantile(positive, 0.01), positive.max() * 1.001, 200)
+
+
+def best(
+    scores: Mapping[Any, Any],
+    n: int | None = None,
+    by: str | float | Sequence[str | float] = ("mean", 0.05),
+    *,
+    alpha: float = 0.05,
+    resamples: int = 2000,
+    seed: int = 0,
+    direction: str | None = None,
+) -> pd.DataFrame:
+    """Return which learner is first on each dataset, by how much, and whether that is settled.
+
+    Parameters
+    ----------
+    scores
+        A dict by dataset, as ``db.select`` returns it, of arrays with the dims ``learner``, ``n``
+        and ``repetition``; or of parts of summaries with ``learner`` and ``n``.
+    n
+        Number of training rows: the nearest size that there is, at most a fifth away; the last size
+        of each dataset unless given.
+    by
+        What ranks them, one or several: ``"mean"``, or a quantile of the bad end: for a minimised
+        metric, 0.05 asks for the .95 quantile of the loss.
+    alpha
+        The level that a first place is settled at, in each row by itself.
+    resamples, seed
+        Of the bootstrap.
+    direction
+        ``"maximize"`` or ``"minimize"``; what the metric says unless given.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each dataset and `by`: ``dataset``, ``name``, ``n``, ``by``, ``first`` with its
+        ``value``, ``second``, ``margin`` (by how much the first is better), ``settled``, and
+        ``open``, the learners that the first is not settled to be better than. It is settled where
+        a band around the paired differences of all pairs of learners, which holds for all of them
+        at once (max-t over a joint bootstrap of repetitions), is better than 0 for the first
+        against each other. Of summaries, which lack the pairs, ``settled`` and ``open`` are None.
+        ``attrs["left_out"]`` says by dataset why it has no row.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     labels = dict(sampling="random", split="varying", tuning="default")
+    ...     table = lcdb.analysis.best(db.select(**labels), n=20)
+    >>> table[["name", "n", "by", "first", "settled"]].values.tolist()[2]
+    ['iris', 20, 'mean', 'LDC', True]
+    """
+    import pandas as pd
+
+    asked = [by] if isinstance(by, str | float | int) else list(by)
+    for one in asked:
+        if one != "mean" and (isinstance(one, str) or not 0 < one < 1):
+            msg = f"by is {one!r}; expected 'mean', or a quantile between 0 and 1, as 0.05"
+            raise ArgumentError(msg)
+    check_share("alpha", alpha)
+    rows: list[dict[str, Any]] = []
+    left_out: dict[str, str] = {}
+    for key, part in scores.items():
+        cell = _cell_near(part, n)
+        if isinstance(cell, str):
+            left_out[str(key)] = cell
+            continue
+        for one in asked:
+            q = None if one == "mean" else float(one)
+            row = _first_of(cell, q, direction, alpha, resamples, seed)
+            name = str(cell.attrs.get("dataset_name", key))
+            rows.append({"dataset": str(key), "name": name, "by": one, **row})
+    names = ["dataset", "name", "n", "by", "first", "value", "second", "margin", "settled", "open"]
+    table = pd.DataFrame(rows, columns=names)
+    table.attrs["left_out"] = left_out
+    return table
+
+
+#: A size stands for one that is asked for if it is no further away than this, as a ratio.
+_NEAR = 1.2
+
+
+def _cell_near(part: Any, n: int | None) -> Any:
+    """Return all learners at one size, without those that have no values; or why there is none."""
+    values = part["mean"] if is_summary(part) else part
+    if "learner" not in values.dims or "n" not in values.dims:
+        msg = (
+            f"the scores have dims {', '.join(map(str, values.dims))}; expected learner and n: "
+            "pass what db.select returns, with one sampling, split and tuning"
+        )
+        raise LabelError(msg)
+    known = values.count([dim for dim in values.dims if dim != "n"]) > 0
+    sizes = values["n"].values[known.values]
+    if not sizes.size:
+        return "it has no values"
+    chosen = sizes[-1] if n is None else sizes[np.abs(np.log(sizes / n)).argmin()]
+    if n is not None and not 1 / _NEAR <= chosen / n <= _NEAR:
+        return f"its sizes are {sizes[0]} to {sizes[-1]}, and none is near {n}"
+    cell = part.sel(n=chosen)
+    there = values.sel(n=chosen)
+    there = there.count([dim for dim in there.dims if dim != "learner"]) > 0
+    if there.sum() < 2:
+        return f"it has fewer than two learners at n = {chosen}"
+    return cell.isel(learner=np.flatnonzero(there.values))
+
+
+def _first_of(
+    cell: Any, q: float | None, direction: str | None, alpha: float, resamples: int, seed: int
+) -> dict[str, Any]:
+    """Return a row of `best` of one cell (learner, repetition), or of a part of a summary."""
+    names = [str(name) for name in cell["learner"].values]
+    way = direction or _direction_of_cell(cell)
+    sign = 1.0 if way == "maximize" else -1.0
+    end = q if q is None or sign > 0 else 1.0 - q
+    if is_summary(cell):
+        values, samples = _of_summary(cell, end), None
+    else:
+        check_along(cell, "learner")
+        samples = np.asarray(cell.transpose("learner", REPETITION).values, float)
+        samples = samples[:, ~np.isnan(samples).any(axis=0)]
+        values = samples.mean(-1) if end is None else np.quantile(samples, end, axis=-1)
+    order = np.argsort(-sign * values.round(9), kind="stable")
+    row = {
+        "n": int(cell["n"]),
+        "first": names[order[0]],
+        "value": float(values[order[0]]),
+        "second": names[order[1]],
+        "margin": float(sign * (values[order[0]] - values[order[1]])),
+        "settled": None,
+        "open": None,
+    }
+    if samples is None:
+        return row
+    one, other = np.triu_indices(len(names), k=1)
+    band = stats.difference_band(samples[one], samples[other], end, resamples, seed, 1.0 - alpha)
+    better = np.where(one == order[0], sign * np.where(sign > 0, band.low, band.high), -np.inf)
+    behind = np.where(other == order[0], -sign * np.where(sign > 0, band.high, band.low), -np.inf)
+    settled = np.maximum(better, behind) > 0
+    of_first = (one == order[0]) | (other == order[0])
+    still = [names[j if i == order[0] else i] for i, j in
+             zip(one[of_first & ~settled], other[of_first & ~settled], strict=True)]  # fmt: skip
+    return {**row, "settled": not still, "open": still}
+
+
+def _direction_of_cell(cell: Any) -> str:
+    if is_summary(cell):
+        return METRICS[str(cell["metric"].values)].direction
+    return direction_of(cell, None)
+
+
+def _of_summary(cell: xr.Dataset, q: float | None) -> np.ndarray:
+    """Return the means, or a quantile that the summary has, by learner."""
+    if q is None:
+        return np.asarray(cell["mean"].transpose("learner").values, float)
+    return np.asarray(quantile_of_summary(cell, q).isel(q=0).values, float)
 
 
 def _check_target(scores: xr.DataArray, target: float) -> None:

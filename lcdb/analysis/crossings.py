@@ -7,7 +7,7 @@ import xarray as xr
 
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims, over_repetitions
-from lcdb.analysis.pairs import check_share, described, named, two_sides
+from lcdb.analysis.pairs import check_share, core_dims, described, design, named, two_sides
 from lcdb.analysis.selections import takes_selections
 
 __all__ = ["crossing"]
@@ -33,6 +33,7 @@ def crossing(
     b: xr.DataArray | None = None,
     at: str | float = "mean",
     *,
+    paired: bool = True,
     dim: str = "learner",
     resamples: int = 2000,
     seed: int = 0,
@@ -52,6 +53,8 @@ def crossing(
         along `dim` of `a`.
     at
         ``"mean"``, or the quantile that is compared.
+    paired
+        As `compare` takes it; if not, repetitions of each side are resampled by themselves.
     dim
         What is paired where there is no `b`.
     resamples, seed
@@ -81,7 +84,7 @@ def crossing(
     quantile = None if at == "mean" else float(at)
     for share in [confidence] if quantile is None else [confidence, quantile]:
         check_share("a quantile or confidence", share)
-    one, other, names = two_sides(a, b, dim)
+    one, other, names = two_sides(a, b, dim, paired)
     need_dims(one, "n", REPETITION)
     way = direction_of(a, direction)
     sign = 1.0 if way == "maximize" else -1.0
@@ -91,7 +94,9 @@ def crossing(
         curves = np.full((len(_CURVES), *x.shape[:-1]), np.nan)
         whole = np.full((len(_LONG_NAMES) - len(_CURVES), *x.shape[:-2]), np.nan)
         for cell in np.ndindex(x.shape[:-2]):
-            band = stats.difference_band(x[cell], y[cell], quantile, resamples, seed, confidence)
+            band = stats.difference_band(
+                x[cell], y[cell], quantile, resamples, seed, confidence, paired=paired
+            )
             order = sign * ((band.low > 0) * 1.0 - (band.high < 0) * 1.0)
             order = np.where(np.isnan(band.low), np.nan, order)
             curves[(slice(None), *cell)] = (*band[:3], order)
@@ -103,11 +108,12 @@ def crossing(
         one,
         other,
         names=list(_LONG_NAMES),
-        core=[["n", REPETITION]] * 2,
+        core=core_dims(paired, "n"),
         out=[["n"]] * len(_CURVES) + [[]] * (len(_LONG_NAMES) - len(_CURVES)),
     )
     result.attrs = {"analysis": "crossing", "direction": way, "confidence": confidence, "at": at}
-    return described(named(result, names), a, _LONG_NAMES, {"difference", "low", "high"})
+    result.attrs["design"] = design(paired)
+    return described(named(result, names), a, _LONG_NAMES, {"difference", "low", "high"}, b)
 
 
 def _turns(band: stats.Band, order: np.ndarray, sizes: np.ndarray) -> tuple[float, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
+
+from lcdb.errors import ArgumentError, LabelError
 
 if TYPE_CHECKING:
     from lcdb.database import Database, Key
@@ -27,7 +29,11 @@ _TEXTS = {
 
 
 def bias_variance(
-    db: Database, dataset: Key, learner: str, n: int | Sequence[int], **options: Any
+    source: Database | xr.Dataset,
+    dataset: Key | None = None,
+    learner: str | None = None,
+    n: int | Sequence[int] | None = None,
+    **options: Any,
 ) -> xr.Dataset:
     """Return what the mean error at some sizes is made of: bias and variance over training sets.
 
@@ -38,12 +44,12 @@ def bias_variance(
 
     Parameters
     ----------
-    db
-        An open database.
+    source
+        An open database; or what ``lcdb.learning_curve(..., predictions=True)`` returns.
     dataset, learner
-        Which curve.
+        Which curve of the database.
     n
-        Sizes; each is computed again.
+        Sizes; each is computed again from a database. Of a learning curve all unless given.
     **options
         As `Database.predictions` takes them, but for `rows`.
 
@@ -62,19 +68,58 @@ def bias_variance(
     >>> bool((parts.brier_variance.sel(n=10) > parts.brier_variance.sel(n=40)).item())
     True
     """
-    sizes = [int(one) for one in np.atleast_1d(n)]
-    each = [_parts(db.predictions(dataset, learner, n=one, **options)) for one in sizes]
+    sizes, said, labels = _said(source, dataset, learner, n, options)
+    each = [_parts(one) for one in said]
     variables = {
         name: ("n", [part[name] for part in each], {"long_name": text, "units": "1"})
         for name, text in _TEXTS.items()
     }
-    return xr.Dataset(variables, {"n": sizes, "learner": learner, "dataset": str(dataset)})
+    return xr.Dataset(variables, {"n": sizes, **labels})
+
+
+def _said(
+    source: Database | xr.Dataset,
+    dataset: Key | None,
+    learner: str | None,
+    n: int | Sequence[int] | None,
+    options: Mapping[str, Any],
+) -> tuple[list[int], Iterator[xr.Dataset], dict[str, str]]:
+    """Return sizes, what was said of rows at each, and whose curve it is."""
+    if isinstance(source, xr.Dataset):
+        if {"probability", "label", "y"} - set(source.data_vars):
+            msg = (
+                "the learning curve has no predictions; make it with "
+                "lcdb.learning_curve(..., predictions=True)"
+            )
+            raise LabelError(msg)
+        if dataset is not None or learner is not None or options:
+            msg = "dataset, learner and options are of a database; a learning curve takes n alone"
+            raise ArgumentError(msg)
+        known = [int(one) for one in np.atleast_1d(source["n"].values)]
+        sizes = known if n is None else [int(one) for one in np.atleast_1d(n)]
+        absent = [one for one in sizes if one not in known]
+        if absent:
+            msg = f"the learning curve has no n = {absent[0]}; its sizes are {known}"
+            raise LabelError(msg)
+        curve = source if "n" in source.dims else source.expand_dims("n")
+        labels = {name: str(source[name].values) for name in ("learner", "dataset")}
+        # What was not computed has no label of any row.
+        return sizes, (curve.sel(n=one) for one in sizes), labels
+    if dataset is None or learner is None or n is None:
+        msg = "of a database, dataset, learner and n say which cells are meant; give all three"
+        raise ArgumentError(msg)
+    sizes = [int(one) for one in np.atleast_1d(n)]
+    said = (source.predictions(dataset, learner, n=one, **options) for one in sizes)
+    return sizes, said, {"learner": learner, "dataset": str(dataset)}
 
 
 def _parts(said: xr.Dataset) -> dict[str, float]:
     """Return the decompositions at one size."""
-    label, y = said["label"].values, said["y"].values
+    said = said.isel(repetition=np.flatnonzero((said["label"] >= 0).any("row").values))
+    label, y = said["label"].transpose("repetition", "row").values, said["y"].values
     p = said["probability"].transpose("repetition", "row", "class").values
+    if not len(label):
+        return dict.fromkeys(_TEXTS, np.nan)
     weight = (label >= 0) / (label >= 0).sum(axis=1, keepdims=True)
     row = weight.sum(axis=0)
     there = row > 0  # rows that were never tested drop out
@@ -111,18 +156,22 @@ def _parts(said: xr.Dataset) -> dict[str, float]:
 
 
 def hardness(
-    db: Database, dataset: Key, learner: str, n: int | Sequence[int], **options: Any
+    source: Database | xr.Dataset,
+    dataset: Key | None = None,
+    learner: str | None = None,
+    n: int | Sequence[int] | None = None,
+    **options: Any,
 ) -> xr.DataArray:
     """Return how often each row is mistaken: the share of repetitions that tested on it.
 
     Parameters
     ----------
-    db
-        An open database.
+    source
+        An open database; or what ``lcdb.learning_curve(..., predictions=True)`` returns.
     dataset, learner
-        Which curve.
+        Which curve of the database.
     n
-        Sizes; each is computed again.
+        Sizes; each is computed again from a database. Of a learning curve all unless given.
     **options
         As `Database.predictions` takes them.
 
@@ -139,10 +188,9 @@ def hardness(
     >>> hard.dims, float(hard.max()) > 0.5 > float(hard.median())
     (('n', 'row'), True)
     """
-    sizes = [int(one) for one in np.atleast_1d(n)]
+    sizes, each, _ = _said(source, dataset, learner, n, options)
     shares = []
-    for one in sizes:
-        said = db.predictions(dataset, learner, n=one, **options)
+    for said in each:
         wrong = (said["label"] != said["y"]).where(said["label"] >= 0)
         shares.append(wrong.mean("repetition"))
     found = xr.concat(shares, xr.DataArray(sizes, dims="n", name="n"), coords="minimal",

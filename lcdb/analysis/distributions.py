@@ -9,7 +9,9 @@ import xarray as xr
 
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, need_dims, over_repetitions
+from lcdb.analysis.pairs import check_along, check_test_rows
 from lcdb.analysis.selections import takes_selections
+from lcdb.errors import LabelError
 
 __all__ = ["normality", "normality_by_repetitions", "paired_normality", "quantile_curve", "summary"]
 
@@ -144,6 +146,7 @@ def normality(
     found = summary(scores, ()).drop_vars([*_MOMENTS, "quantile", "q"])
     found["non_gaussian"] = _rule(stats.non_gaussian, found["shapiro_p"], found)
     if n_test is not None:
+        check_test_rows(scores, n_test)
         found = found.merge(_lattice(scores, n_test, simulations), combine_attrs="override")
         found["lattice_non_gaussian"] = _rule(stats.lattice_non_gaussian, found["lattice_p"], found)
     return _described(found, scores)
@@ -159,6 +162,17 @@ def _rule(rule: Callable[..., np.ndarray], p: xr.DataArray, tests: xr.Dataset) -
 
 def _lattice(scores: xr.DataArray, n_test: xr.DataArray, simulations: int) -> xr.Dataset:
     def test(x: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+        counts = x * rows
+        # A share in single precision is 1e-7 off.
+        off = np.abs(counts - np.rint(counts)) > 1e-3 + 2e-7 * rows
+        if off.any():
+            place = np.unravel_index(off.argmax(), off.shape)
+            score, of = float(x[place]), int(np.broadcast_to(rows, x.shape)[place])
+            msg = (
+                f"a score of {score:g} is no share of {of} test rows; expected accuracies, and "
+                "n_test of the same dataset, sampling and split"
+            )
+            raise LabelError(msg)
         return stats.lattice_test(x, rows, simulations)
 
     names = ["lattice_p", "lattice_bins", "lattice_step"]
@@ -248,6 +262,9 @@ def paired_normality(
     (3, 'NMC', 'LDC')
     """
     need_dims(scores, dim, REPETITION)
+    check_along(scores, dim, otherwise="")
+    if n_test is not None:
+        check_test_rows(scores, n_test)
     values = scores if n_test is None else (scores * n_test).round()
     first, second = np.triu_indices(scores.sizes[dim], k=1)
     # What differs between the two learners of a pair has no place in their difference.

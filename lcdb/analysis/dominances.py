@@ -10,6 +10,7 @@ from scipy.stats import norm
 
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims
+from lcdb.analysis.pairs import check_along, design
 from lcdb.analysis.selections import takes_selections
 
 __all__ = ["dominance"]
@@ -17,7 +18,12 @@ __all__ = ["dominance"]
 
 @takes_selections
 def dominance(
-    scores: xr.DataArray, seed: int = 0, bootstraps: int = 1000, direction: str | None = None
+    scores: xr.DataArray,
+    seed: int = 0,
+    bootstraps: int = 1000,
+    direction: str | None = None,
+    *,
+    paired: bool = True,
 ) -> xr.Dataset:
     """Return which learners almost stochastically dominate which, in every cell.
 
@@ -33,6 +39,9 @@ def dominance(
         Of the resampling of repetitions.
     direction
         ``"maximize"`` or ``"minimize"``; what the metric says unless given.
+    paired
+        Whether all learners see the same rows in a repetition, which is checked by their labels.
+        If not, repetitions of each are resampled by themselves, and the t-test is Welch's.
 
     Returns
     -------
@@ -54,6 +63,7 @@ def dominance(
     (('learner', 'other', 'n'), [True, True])
     """
     need_dims(scores, "learner", REPETITION)
+    check_along(scores, "learner", paired)
     way = direction_of(scores, direction)
     outer = [str(dim) for dim in scores.dims if dim not in ("learner", REPETITION)]
     x = scores.transpose(*outer, "learner", REPETITION).values
@@ -63,14 +73,14 @@ def dominance(
     for cell in np.ndindex(x.shape[:-2]):
         for i, j in itertools.permutations(range(size), 2):
             found[(slice(None), i, j, *cell)] = stats.almost_dominates(
-                x[cell][i], x[cell][j], rng, way, bootstraps
+                x[cell][i], x[cell][j], rng, way, bootstraps, paired=paired
             )
     violation, sd, dominates = found
     with np.errstate(divide="ignore", invalid="ignore"):
         p = norm.cdf((violation - stats.THRESHOLD) / sd)
     p = np.where(sd == 0, np.where(violation < stats.THRESHOLD, 0.0, 1.0), p)
     # Of samples that differ in few repetitions the bootstrap says nothing: their means decide.
-    p = np.where(np.isnan(violation), np.nan, np.maximum(p, _no_better_mean(x, way)))
+    p = np.where(np.isnan(violation), np.nan, np.maximum(p, _no_better_mean(x, way, paired)))
     settled = np.nan_to_num(stats.holm(p.ravel()), nan=1.0).reshape(p.shape) <= _LEVEL
     learners = scores["learner"].values
     dims = ("learner", "other", *outer)
@@ -84,17 +94,21 @@ def dominance(
             "settled": (dims, settled, {"long_name": "dominance, Holm over all pairs and cells"}),
         },
         {"learner": learners, "other": learners, **kept},
-        {"direction": way},
+        {"direction": way, "design": design(paired)},
     )
 
 
 _LEVEL = 0.05
 
 
-def _no_better_mean(x: np.ndarray, way: str) -> np.ndarray:
+def _no_better_mean(x: np.ndarray, way: str, paired: bool) -> np.ndarray:
     """Return one-sided p-values (learner, other, cell...) of a mean that is no better."""
-    d, tolerance = stats.differences(x[..., :, None, :], x[..., None, :, :])
-    mean = stats.paired_mean(d, tolerance)
+    a, b = x[..., :, None, :], x[..., None, :, :]
+    mean: stats.PairedMean | stats.WelchMean
+    if paired:
+        mean = stats.paired_mean(*stats.differences(a, b))
+    else:
+        mean = stats.welch_mean(a, b)
     better = mean.mean > 0 if way == "maximize" else mean.mean < 0
     p = np.where(better, mean.p / 2, 1 - mean.p / 2)
     return np.moveaxis(p, (-2, -1), (0, 1))

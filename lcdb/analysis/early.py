@@ -9,7 +9,7 @@ import xarray as xr
 
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, direction_of, need_dims, over_repetitions
-from lcdb.analysis.pairs import check_share, described
+from lcdb.analysis.pairs import check_along, check_share, described
 from lcdb.analysis.selections import takes_selections
 from lcdb.errors import ArgumentError
 
@@ -122,6 +122,7 @@ def _replayed(
     choose: Callable[[np.ndarray, np.ndarray], stats.Chosen],
 ) -> xr.Dataset:
     need_dims(scores, "learner", "n", REPETITION)
+    check_along(scores, "learner", otherwise="")
     way = direction_of(scores, direction)
     sign = 1.0 if way == "maximize" else -1.0
     sizes = _budgets(scores, budgets)

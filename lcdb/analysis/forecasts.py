@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -36,7 +36,8 @@ _LONG_NAMES = {
     "mean_high": "upper end of the interval for the mean",
     "single_low": "lower end of the interval for one training set",
     "single_high": "upper end of the interval for one training set",
-    "weight": "weight of a model",
+    "weight": "weight of a model, the same at all sizes",
+    "calibrated": "whether the width of the interval for the mean was measured; no other is",
 }
 
 
@@ -137,6 +138,9 @@ def forecast(
     predicted the last of them from those before. The widths of intervals were calibrated on means
     over training sets, of curves of nine datasets whose later sizes are known, up to four times the
     last size seen; beyond that, and for quantiles or models of one's own, ``calibrated`` is False.
+    That is said of the interval for the mean alone: the one for a single training set was not
+    measured. The forecast is one curve, which goes on from the last mean that was seen, so that
+    `rows_needed` reads its answers off the same curve.
 
     Parameters
     ----------
@@ -157,8 +161,8 @@ def forecast(
     -------
     xarray.Dataset
         ``mean`` with ``mean_low`` and ``mean_high``; ``single_low`` and ``single_high`` for the
-        score of one future training set, where there are repetitions; and the ``weight`` of each
-        model.
+        score of one future training set, where there are repetitions; ``calibrated``; and the
+        ``weight`` of each model, which is the same at all sizes.
 
     See Also
     --------
@@ -189,7 +193,7 @@ def forecast(
         name: np.full((*shape, len(targets)), np.nan)
         for name in ("mean", "mean_low", "mean_high", "single_low", "single_high")
     }
-    weight = np.full((*shape, len(names) + 1, len(targets)), np.nan)
+    weight = np.full((*shape, len(names) + 1), np.nan)
     calibrated = np.zeros((*shape, len(targets)), bool)
     for place, one in curves:
         known = _seen(one, over, last)
@@ -212,16 +216,22 @@ def forecast(
     content: dict[str, Any] = {
         name: (dims, np.clip(values, *bounds)) for name, values in lines.items()
     }
-    content["weight"] = ((*others, "model", "n"), weight)
+    content["weight"] = ((*others, "model"), weight)
     content["calibrated"] = (dims, calibrated)
     coords = {k: v for k, v in curve.coords.items() if not {"n", REPETITION} & set(v.dims)}
-    dataset = xr.Dataset(
-        content, {**coords, "n": targets, "model": [*names, "last value"]}, {"level": level}
-    )
+    dataset = xr.Dataset(content, {**coords, "n": targets, "model": [*names, "last value"]})
     for name, text in _LONG_NAMES.items():
         dataset[name].attrs["long_name"] = text
-    dataset.attrs |= {k: curve.attrs[k] for k in ("direction", "dataset_name") if k in curve.attrs}
-    return dataset
+    return dataset.assign_attrs(_about("forecast", curve, over), level=level)
+
+
+def _about(analysis: str, curve: xr.DataArray, over: str | float) -> dict[str, Any]:
+    """Return attributes that say what a result is about."""
+    attrs: dict[str, Any] = {"analysis": analysis, "over": over}
+    if curve.name is not None:
+        attrs["metric"] = str(curve.name)
+    attrs |= {k: curve.attrs[k] for k in ("direction", "dataset_name") if k in curve.attrs}
+    return attrs
 
 
 @takes_selections
@@ -236,6 +246,10 @@ def rows_needed(
     direction: str | None = None,
 ) -> xr.Dataset:
     """Say how many rows a target takes, also beyond the sizes that are there.
+
+    The answer is read off the means that were seen and the curve that `forecast` predicts beyond
+    them: the smallest n from which on that curve keeps the target, up to `largest`. So what
+    `forecast` says at any size agrees with it.
 
     Parameters
     ----------
@@ -259,10 +273,12 @@ def rows_needed(
     -------
     xarray.Dataset
         ``rows`` with ``rows_low`` and ``rows_high``, infinite where that is beyond what can be
-        said, and ``answer``: *seen* (reached and kept within the sizes there are), *forecast*, or
-        *beyond*. Within the sizes there are, ``rows_low`` is one more than the last whose mean
-        plus t standard errors misses the target, and ``rows_high`` the first from which the mean
-        less t standard errors keeps it.
+        said, and ``answer``: *seen* (a size that there is), *forecast*, or *beyond*. ``rows_low``
+        is the smallest n from which on the better ends of the intervals keep the target, and
+        ``rows_high`` that of the worse ends: of Student's intervals of the means that were seen,
+        and of the forecast's. Where ``rows`` was seen and the worse ends keep the target at the
+        sizes that were seen, these alone decide. Between two of them, ``rows_low`` is one more than
+        the smaller.
 
     Examples
     --------
@@ -283,20 +299,17 @@ def rows_needed(
     shape = tuple(curve.sizes[dim] for dim in others)
     rows = [np.full(shape, np.inf) for _ in range(3)]
     answer = np.full(shape, "beyond", dtype="<U8")
+    reached = np.full(shape, np.nan)
     for place, one in curves:
         known = _seen(one, over, last)
-        needed = _rows_within(known, sign, target, level)
-        is_seen = np.isfinite(needed[0])
-        if not np.isfinite(needed).all():
-            end = known["n"][-1]
-            reach = largest if largest is not None else HONEST * end
-            sizes = np.unique(np.ceil(np.geomspace(end + 1, max(reach, end + 2), 200)))
-            ahead = forecast(one, sizes, level=level, over=over, last=last)
-            needed = np.where(np.isfinite(needed), needed, _rows_beyond(ahead, sign, target))
+        end = known["n"][-1]
+        reach = HONEST * end if largest is None else float(largest)
+        needed = _rows_of(one, known, _Aim(sign, target, level, over), reach, last)
         for line, number in zip(rows, needed, strict=True):
             line[place] = number
+        reached[place] = max(reach, end)
         if np.isfinite(needed[0]):
-            answer[place] = "seen" if is_seen else "forecast"
+            answer[place] = "seen" if needed[0] <= end else "forecast"
     coords = {k: v for k, v in curve.coords.items() if not {"n", REPETITION} & set(v.dims)}
     text = f"rows until {target:g}"
     return xr.Dataset(
@@ -305,30 +318,70 @@ def rows_needed(
             "rows_low": (others, rows[1], {"long_name": f"{text}, lower end"}),
             "rows_high": (others, rows[2], {"long_name": f"{text}, upper end"}),
             "answer": (others, answer, {"long_name": "what the number rests on"}),
+            "largest": (others, reached, {"long_name": "the largest size that was looked at"}),
         },
         coords,
-        {"level": level, "target": target, "direction": way},
+        {**_about("rows_needed", curve, over), "level": level, "target": target, "direction": way},
     )
 
 
-def _rows_within(known: dict[str, Any], sign: float, target: float, level: float) -> np.ndarray:
-    """Return rows, rows_low and rows_high among the sizes there are; infinite if beyond them."""
-    n, mean = known["n"], sign * known["mean"]
-    half = stdtrit(np.maximum(known["count"] - 1, 1), (1 + level) / 2) * known["error"]
-    lines = mean, mean - half
-    kept = [np.flip(np.logical_and.accumulate(np.flip(x >= sign * target))) for x in lines]
-    rows, high = (n[each.argmax()] if each.any() else np.inf for each in kept)
-    missed = np.flatnonzero(mean + half < sign * target)
-    if not missed.size:
-        return np.array([rows, 1.0, high])
-    return np.array([rows, n[missed[-1]] + 1 if missed[-1] < len(n) - 1 else np.inf, high])
+class _Aim(NamedTuple):
+    """A target: 1 for scores and -1 for losses, the score, the level, and what is predicted."""
+
+    sign: float
+    target: float
+    level: float
+    over: str | float
 
 
-def _rows_beyond(ahead: xr.Dataset, sign: float, target: float) -> np.ndarray:
-    """Return rows, rows_low and rows_high of a forecast; infinite where it does not reach them."""
-    near, far = ("mean_high", "mean_low") if sign > 0 else ("mean_low", "mean_high")
-    reached = [sign * ahead[name].values >= sign * target for name in ("mean", near, far)]
-    return np.array([ahead["n"].values[x.argmax()] if x.any() else np.inf for x in reached])
+def _rows_of(
+    curve: xr.DataArray, known: dict[str, Any], aim: _Aim, reach: float, last: int | None
+) -> np.ndarray:
+    """Return rows, rows_low and rows_high of one curve; infinite if beyond what can be said."""
+    n, end = known["n"], int(known["n"][-1])
+    half = stdtrit(np.maximum(known["count"] - 1, 1), (1 + aim.level) / 2) * known["error"]
+    seen = aim.sign * known["mean"] + np.array([[0.0], [1.0], [-1.0]]) * half
+    sizes = np.arange(end + 1, int(reach) + 1, dtype=float)
+    if sizes.size > _SIZES:
+        sizes = np.unique(np.round(np.geomspace(end + 1, int(reach), _SIZES)))
+    while True:
+        ahead = _lines(curve, sizes, aim, last)
+        kept = _kept(np.hstack([seen, ahead]) >= aim.sign * aim.target)
+        # Between the last size that misses the target and the first that keeps it.
+        places = kept[kept > len(n)] - len(n)
+        gaps = [np.arange(sizes[k - 1] + 1, sizes[k]) for k in places if k < len(sizes)]
+        between = np.concatenate([*gaps, np.empty(0)])
+        if not between.size:
+            break
+        few = between[np.unique(np.linspace(0, len(between) - 1, _SIZES).round().astype(int))]
+        sizes = np.union1d(sizes, few)
+    every = np.concatenate([n, sizes, [np.inf]])
+    result = every[kept]
+    if kept[0] < len(n) and (lasting := int(_kept(seen[2:] >= aim.sign * aim.target)[0])) < len(n):
+        result[2] = n[
+            lasting
+        ]  # sizes that were seen settle it; what is beyond them does not move it
+    if kept[1] < len(n):
+        result[1] = 1.0 if kept[1] == 0 else n[kept[1] - 1] + 1
+    return result
+
+
+#: Forecasts that `rows_needed` asks for at once.
+_SIZES = 5000
+
+
+def _lines(curve: xr.DataArray, sizes: np.ndarray, aim: _Aim, last: int | None) -> np.ndarray:
+    """Return the forecast mean, its better and its worse end (3, sizes); larger is better."""
+    if not sizes.size:
+        return np.empty((3, 0))
+    ahead = forecast(curve, sizes, level=aim.level, over=aim.over, last=last)
+    names = ["mean", "mean_high", "mean_low"] if aim.sign > 0 else ["mean", "mean_low", "mean_high"]
+    return aim.sign * np.array([ahead[name].values for name in names])
+
+
+def _kept(good: np.ndarray) -> np.ndarray:
+    """Return of each row the first place from which on all are good; the length if none is."""
+    return good.shape[1] - np.logical_and.accumulate(good[:, ::-1], axis=1).sum(axis=1)
 
 
 def _all_cases(curves: Mapping[Any, Any]) -> tuple[list[str], Cases]:

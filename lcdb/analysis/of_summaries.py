@@ -13,7 +13,7 @@ from lcdb import stats
 from lcdb.errors import LabelError, SummaryError
 from lcdb.schema import METRICS, SUMMARY_KIND
 
-__all__ = ["is_summary", "of_summary"]
+__all__ = ["is_summary", "of_summary", "quantile_of_summary"]
 
 _TESTS = (
     *("count", "constant", "skewness", "excess_kurtosis"),
@@ -55,7 +55,7 @@ def _fields(summary: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
     return found.drop_attrs(deep=False).assign_attrs(kept)
 
 
-def _quantile(summary: xr.Dataset, quantiles: Sequence[float] | float) -> xr.DataArray:
+def quantile_of_summary(summary: xr.Dataset, quantiles: Sequence[float] | float) -> xr.DataArray:
     """Return quantiles with the dim ``q`` last, in the order asked for."""
     asked = np.atleast_1d(np.asarray(quantiles, float))
     known = summary["q"].values
@@ -67,7 +67,9 @@ def _quantile(summary: xr.Dataset, quantiles: Sequence[float] | float) -> xr.Dat
 
 
 def _summary(summary: xr.Dataset, quantiles: Sequence[float] = stats.QUANTILES) -> xr.Dataset:
-    return _fields(summary, (*_MOMENTS, *_TESTS)).assign(quantile=_quantile(summary, quantiles))
+    return _fields(summary, (*_MOMENTS, *_TESTS)).assign(
+        quantile=quantile_of_summary(summary, quantiles)
+    )
 
 
 def _normality(summary: xr.Dataset, n_test: object = None, simulations: int = 0) -> xr.Dataset:
@@ -93,7 +95,7 @@ def _quantile_curve(
     summary: xr.Dataset, quantiles: Sequence[float] | float = 0.5, confidence: float = 0.95
 ) -> xr.Dataset:
     """Return quantiles alone: their intervals are order statistics of the repetitions."""
-    return _quantile(summary, quantiles).to_dataset(name="quantile")
+    return quantile_of_summary(summary, quantiles).to_dataset(name="quantile")
 
 
 def _both(
@@ -106,7 +108,7 @@ def _both(
     center = summary["mean"]
     if width:
         center = center + width * summary["sd"].astype(float)
-    by_quantile = _quantile(summary, quantile).isel(q=0, drop=True)
+    by_quantile = quantile_of_summary(summary, quantile).isel(q=0, drop=True)
     return center.transpose(..., "learner"), by_quantile.transpose(..., "learner")
 
 

@@ -10,14 +10,17 @@ import csv
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import xarray as xr
 
 from lcdb import stats
 from lcdb.analysis.comparisons import profile_of_distances
-from lcdb.errors import LabelError, NotFoundError, SchemaError
+from lcdb.errors import ArgumentError, LabelError, NotFoundError, SchemaError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Results", "read_results", "results_profile"]
 
@@ -87,7 +90,7 @@ def _is_number(cell: str) -> bool:
 
 
 def results_profile(
-    results: Mapping[str, Results],
+    results: Mapping[str, Results] | pd.DataFrame,
     tau: Sequence[float] | np.ndarray | None = None,
     kind: str = "welch",
     direction: str = "maximize",
@@ -97,7 +100,10 @@ def results_profile(
     Parameters
     ----------
     results
-        By method; their problems are the same, in the same order.
+        By method; their problems are the same, in the same order. Or a DataFrame of means with a
+        row for each method and a column for each problem, which has gaps and ratios; for Welch
+        tests its columns are two levels of labels: ``"mean"``, ``"sd"`` and ``"trials"`` above
+        the problems.
     tau
         Thresholds above 0; 200 that cover the distances unless given.
     kind
@@ -117,15 +123,29 @@ def results_profile(
     >>> b = Results(np.array([9.0, 9.0]), np.array([1.0, 1.0]), 24)
     >>> results_profile({"A": a, "B": b}, [1.0, 4.0]).values.tolist()
     [[0.5, 0.5], [0.5, 1.0]]
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"iris": [0.9, 0.95], "kc2": [0.8, 0.7]}, index=["A", "B"])
+    >>> results_profile(table, [0.01, 0.06], kind="gap").values.tolist()
+    [[0.5, 1.0], [0.5, 0.5]]
     """
+    if not isinstance(results, Mapping):
+        return profile_of_distances(*_of_frame(results, kind, direction), tau, kind)
     counts = {name: len(found.mean) for name, found in results.items()}
     if len(set(counts.values())) != 1:
         msg = f"methods have different numbers of problems: {counts}; expected the same rows in all"
         raise SchemaError(msg)
     mean = np.array([found.mean for found in results.values()])
+    sd = np.array([found.sd for found in results.values()])
+    trials = np.array([[found.trials] for found in results.values()])
+    distance = _distance(mean, sd, trials, kind, direction)
+    return profile_of_distances(distance, {"algorithm": list(results)}, tau, kind)
+
+
+def _distance(
+    mean: np.ndarray, sd: np.ndarray, trials: np.ndarray, kind: str, direction: str
+) -> np.ndarray:
+    """Return the distances (method, problem) of published results."""
     if kind == "welch":
-        sd = np.array([found.sd for found in results.values()])
-        trials = np.array([[found.trials] for found in results.values()])
         distance = stats.welch_distance(mean, sd, trials, direction)
     elif kind == "gap":
         distance = stats.gap_distance(mean, direction)
@@ -134,4 +154,54 @@ def results_profile(
     else:
         msg = f"kind is {kind!r} to {direction}; expected welch, gap, or ratio with 'minimize'"
         raise LabelError(msg)
-    return profile_of_distances(distance, {"algorithm": list(results)}, tau, kind)
+    return distance
+
+
+def _of_frame(
+    table: pd.DataFrame, kind: str, direction: str
+) -> tuple[np.ndarray, dict[str, list[str]]]:
+    """Return distances (method, problem) of a DataFrame methods x problems, and its methods."""
+    import pandas as pd
+
+    if not isinstance(table, pd.DataFrame):
+        msg = (
+            f"results are a {type(table).__name__}; expected a dict of Results by method, or a "
+            "DataFrame with a row for each method and a column for each problem"
+        )
+        raise ArgumentError(msg)
+    fields = _fields_of(table, kind)
+    if not table.index.is_unique:
+        msg = "the DataFrame has several rows of one method; expected each method once"
+        raise LabelError(msg)
+    try:
+        values = [field.to_numpy(float) for field in fields]
+    except (TypeError, ValueError) as error:
+        msg = f"the DataFrame holds what is no number ({error}); keep methods in its index"
+        raise SchemaError(msg) from error
+    if not all(np.isfinite(part).all() for part in values):
+        msg = "some results are missing; expected a number for every method and problem"
+        raise SchemaError(msg)
+    mean, sd, trials = values if len(values) == 3 else (values[0], values[0], values[0])
+    methods = [str(name) for name in table.index]
+    return _distance(mean, sd, trials, kind, direction), {"algorithm": methods}
+
+
+def _fields_of(table: pd.DataFrame, kind: str) -> list[pd.DataFrame]:
+    """Return means, and for Welch tests sds and trials, with their problems in one order."""
+    if table.columns.nlevels == 1:
+        if kind == "welch":
+            msg = (
+                "a Welch test takes means, sds and trials, and the DataFrame has one number for "
+                "each method and problem; give it the levels 'mean', 'sd' and 'trials' above its "
+                "columns, or say kind='gap'"
+            )
+            raise ArgumentError(msg)
+        return [table]
+    names = ("mean", "sd", "trials") if kind == "welch" else ("mean",)
+    known = list(dict.fromkeys(table.columns.get_level_values(0)))
+    absent = [name for name in names if name not in known]
+    if absent:
+        msg = f"the columns have {', '.join(map(str, known))} on top; expected {absent[0]} too"
+        raise LabelError(msg)
+    parts = [cast("pd.DataFrame", table[name]) for name in names]
+    return [part.reindex(columns=parts[0].columns) for part in parts]

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from lcdb import stats
 from lcdb.analysis.apply import REPETITION, over_repetitions
 from lcdb.analysis.of_summaries import is_summary
-from lcdb.analysis.pairs import check_share, described, named, two_sides
+from lcdb.analysis.pairs import check_share, core_dims, described, design, named, two_sides
 from lcdb.analysis.selections import takes_selections
 from lcdb.errors import ArgumentError, did_you_mean
 
@@ -36,6 +36,7 @@ def power(
     repetitions: Sequence[int] = (5, 10, 25, 100),
     test: str = "t",
     *,
+    paired: bool = True,
     dim: str = "learner",
     studies: int = 4000,
     seed: int = 0,
@@ -54,6 +55,9 @@ def power(
         How many a study has.
     test
         ``"t"``, ``"wilcoxon"`` or ``"sign"``, paired and two-sided.
+    paired
+        As `compare` takes it; if not, studies draw each side by itself, and ``"t"`` is Welch's
+        test, ``"wilcoxon"`` Mann and Whitney's.
     dim
         What is paired where there is no `b`.
     studies, seed
@@ -83,10 +87,15 @@ def power(
     if numbers.ndim != 1 or (numbers < 2).any():
         msg = f"repetitions is {repetitions!r}; expected several numbers, each at least 2"
         raise ArgumentError(msg)
+    if not paired and test not in stats.UNPAIRED_TESTS:
+        msg = f"test is {test!r}, which takes pairs; expected {' or '.join(stats.UNPAIRED_TESTS)}"
+        raise ArgumentError(msg)
     check_share("alpha", alpha)
-    one, other, names = two_sides(a, b, dim)
+    one, other, names = two_sides(a, b, dim, paired)
 
     def drawn(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+        if not paired:
+            return _drawn_apart(x, y, numbers, test, studies, seed, alpha)
         d, _ = stats.differences(x, y)
         result = np.full((2, *d.shape[:-1], len(numbers)), np.nan)
         for cell in np.ndindex(d.shape[:-1]):
@@ -100,11 +109,27 @@ def power(
         one,
         other,
         names=list(_POWER),
+        core=core_dims(paired),
         out=[["repetitions"]] * 2,
         sizes={"repetitions": len(numbers)},
     ).assign_coords(repetitions=numbers)
-    result.attrs = {"analysis": "power", "test": test, "alpha": alpha}
-    return described(named(result, names), a, _POWER, set())
+    result.attrs = {"analysis": "power", "test": test, "alpha": alpha, "design": design(paired)}
+    return described(named(result, names), a, _POWER, set(), b)
+
+
+def _drawn_apart(
+    x: np.ndarray, y: np.ndarray, numbers: np.ndarray, test: str, studies: int, seed: int,
+    alpha: float,
+) -> tuple[np.ndarray, ...]:  # fmt: skip
+    """Return the outputs of `power` for samples (..., repetition) that have no pairs."""
+    shape = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
+    x, y = (np.broadcast_to(z, (*shape, z.shape[-1])) for z in (x, y))
+    result = np.full((2, *shape, len(numbers)), np.nan)
+    for cell in np.ndindex(shape):
+        result[(slice(None), *cell)] = stats.power_of_unpaired_studies(
+            x[cell], y[cell], numbers, test, studies, seed, alpha
+        )
+    return tuple(result)
 
 
 @takes_selections
@@ -113,6 +138,7 @@ def repetitions_for(
     b: xr.DataArray | None = None,
     power: float = 0.8,
     *,
+    paired: bool = True,
     dim: str = "learner",
     alpha: float = 0.05,
     confidence: float = 0.95,
@@ -130,6 +156,8 @@ def repetitions_for(
         along `dim` of `a`.
     power
         How often it is to be found.
+    paired
+        As `compare` takes it; if not, so many repetitions of each side, for Welch's test.
     dim
         What is paired where there is no `b`.
     alpha
@@ -156,15 +184,20 @@ def repetitions_for(
     """
     for name, share in {"power": power, "alpha": alpha, "confidence": confidence}.items():
         check_share(name, share)
-    one, other, names = two_sides(a, b, dim)
+    one, other, names = two_sides(a, b, dim, paired)
 
     def needed(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+        if not paired:
+            apart = stats.welch_mean(x, y, confidence)
+            return stats.repetitions_of_moments(*apart[:3], apart.sd, power, alpha, apart.freedom)
         mean = stats.paired_mean(*stats.differences(x, y), confidence=confidence)
         return stats.repetitions_of_moments(mean.mean, mean.low, mean.high, mean.sd, power, alpha)
 
-    result = over_repetitions(needed, one, other, names=list(_REPETITIONS))
+    core = core_dims(paired)
+    result = over_repetitions(needed, one, other, names=list(_REPETITIONS), core=core)
     result.attrs = {"analysis": "repetitions_for", "power": power, "alpha": alpha}
-    return described(named(result, names), a, _REPETITIONS, set())
+    result.attrs["design"] = design(paired)
+    return described(named(result, names), a, _REPETITIONS, set(), b)
 
 
 def repetitions_of_summary(
@@ -172,6 +205,7 @@ def repetitions_of_summary(
     b: xr.Dataset | None = None,
     power: float = 0.8,
     *,
+    paired: bool = True,
     dim: str = "learner",
     alpha: float = 0.05,
     confidence: float = 0.95,
@@ -182,19 +216,24 @@ def repetitions_of_summary(
     if b is not None and not is_summary(b):
         msg = f"the second argument is a {type(b).__name__}; expected a part of a summary as well"
         raise ArgumentError(msg)
-    one, other, names = two_sides(_moments(summary), None if b is None else _moments(b), dim)
+    second = None if b is None else _moments(b)
+    one, other, names = two_sides(_moments(summary), second, dim, paired)
 
     def needed(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
-        mean, sd = x[..., 0] - y[..., 0], x[..., 1] + y[..., 1]
+        mean = x[..., 0] - y[..., 0]
+        sd = x[..., 1] + y[..., 1] if paired else np.hypot(x[..., 1], y[..., 1])
         count = np.minimum(x[..., 2], y[..., 2])
         count = np.where(count >= 2, count, np.nan)
         reach = student.isf(0.5 - 0.5 * confidence, count - 1) * sd / np.sqrt(count)
         return stats.repetitions_of_moments(mean, mean - reach, mean + reach, sd, power, alpha)
 
-    result = over_repetitions(needed, one, other, names=list(_REPETITIONS))
+    core = core_dims(paired)
+    result = over_repetitions(needed, one, other, names=list(_REPETITIONS), core=core)
     result.attrs = {"analysis": "repetitions_for", "power": power, "alpha": alpha}
-    result.attrs["spread"] = "largest"
-    return described(named(result, names), one, _REPETITIONS, set())
+    result.attrs["design"] = design(paired)
+    if paired:
+        result.attrs["spread"] = "largest"
+    return described(named(result, names), one, _REPETITIONS, set(), second)
 
 
 def _moments(summary: xr.Dataset) -> xr.DataArray:

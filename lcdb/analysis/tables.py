@@ -75,6 +75,7 @@ def _frame(part: xr.DataArray | xr.Dataset, missing: bool, key: str | None = Non
         dataset = part.to_dataset(name=str(part.name or "value"))
     else:
         dataset = part
+    dataset = dataset.drop_vars("draws", errors="ignore")  # keys of pairs, not for people
     dims = {frozenset(array.dims) for array in dataset.data_vars.values()}
     if len(dims) > 1 and frozenset().union(*dims) not in dims:
         # One row for each combination of all labels would be 10^10 of them for a summary.

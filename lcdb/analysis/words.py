@@ -1,4 +1,4 @@
-"""What a comparison, crossing, shape or power says, in a sentence that claims no more than it."""
+"""What a result of an analysis says, in a sentence that claims no more than it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ def in_words(result: xr.Dataset) -> str:
     Parameters
     ----------
     result
-        Of `compare`, `crossing`, `shape`, `power`, `repetitions_for`, `halving`, `lccv` or
-        `aggregate`, for one curve or pair of curves: select one first. Where there are several
-        sizes, p-values are corrected for them (Holm) before anything is called settled.
+        Of `compare`, `crossing`, `shape`, `power`, `repetitions_for`, `halving`, `lccv`,
+        `aggregate`, `forecast` or `rows_needed`, for one curve or pair of curves: select one first.
+        Where there are several sizes, p-values are corrected for them (Holm) before anything is
+        called settled.
 
     Examples
     --------
@@ -56,6 +57,15 @@ def _sides(result: xr.Dataset) -> tuple[str, str]:
 
 def _metric(result: xr.Dataset) -> str:
     return str(result.attrs.get("metric", "score")).replace("_", " ")
+
+
+def _p(value: float) -> str:
+    """Return a p-value with two digits; one that is 0 in doubles by its bound."""
+    return f"p = {value:.2g}" if value > 1e-300 else "p < 1e-300"
+
+
+def _is_paired(result: xr.Dataset) -> bool:
+    return result.attrs.get("design", "paired") == "paired"
 
 
 def _capital(text: str) -> str:
@@ -105,30 +115,42 @@ def _compare(result: xr.Dataset) -> str:
     p = result["t_p"].values
     there = ~np.isnan(p)
     settled = np.zeros(len(p), bool)
-    settled[there] = stats.holm(p[there]) <= alpha
+    corrected = stats.holm(p[there])
+    settled[there] = corrected <= alpha
     order = np.where(there, sign * np.sign(result["mean_difference"].values) * settled, np.nan)
-    how = f"paired t-tests, {100 * alpha:.3g} % after Holm over {there.sum()} sizes"
+    tests = "paired t-tests" if _is_paired(result) else "Welch's t-tests without pairs"
+    how = f"{tests}, {100 * alpha:.3g} % after Holm over {there.sum()} sizes"
+    if settled.any():
+        how += f", where these have {_p(corrected[corrected <= alpha].max())} or less"
+    elif there.any():
+        how += f", the smallest {_p(corrected.min())}"
     return _orders(result, order, f"mean {_metric(result)}", how)
 
 
 def _one_cell(result: xr.Dataset, sign: float, alpha: float) -> str:
     first, second = _sides(result)
-    mean, low, high, better, count = (
-        float(result[name])
-        for name in ("mean_difference", "mean_low", "mean_high", "better", "count")
+    mean, low, high, better = (
+        float(result[name]) for name in ("mean_difference", "mean_low", "mean_high", "better")
     )
+    paired = _is_paired(result)
+    counts = [float(result[k]) for k in (("count",) if paired else ("first_count", "second_count"))]
+    number = " and ".join(f"{count:.0f}" for count in counts) + " repetitions"
+    number += "" if paired else " without pairs"
     size = f"at n = {result['n'].item():g} " if "n" in result.coords else ""
     if np.isnan(mean):
-        return _capital(f"{_dataset(result)}{size}{first} and {second} have no common repetitions.")
-    ends = f"{100 * (1 - alpha):g} % interval {low:.3g} to {high:.3g}, {count:.0f} repetitions"
+        what = "common repetitions" if paired else "repetitions to compare"
+        return _capital(f"{_dataset(result)}{size}{first} and {second} have no {what}.")
+    ends = f"{100 * (1 - alpha):g} % interval {low:.3g} to {high:.3g}, "
+    ends += f"{_p(float(result['t_p']))}, {number}"
     if float(result["t_p"]) > alpha:
         text = f"no difference in mean {_metric(result)} between {first} and {second} is settled"
         return _capital(f"{_dataset(result)}{size}{text} ({mean:.3g}; {ends}).")
     word = "better" if sign * mean > 0 else "worse"
+    of_what = "repetitions" if paired else "pairs of a repetition of each"
     return _capital(
         f"{_dataset(result)}{size}{first}'s mean {_metric(result)} is {word} than {second}'s by "
         f"{abs(mean):.3g} (difference {ends}); it is better in {100 * better:.3g} % of "
-        "repetitions, ties counting half."
+        f"{of_what}, ties counting half."
     )
 
 
@@ -137,6 +159,7 @@ def _crossing(result: xr.Dataset) -> str:
     what = f"mean {_metric(result)}" if at == "mean" else f"{at:g} quantile of {_metric(result)}"
     count = int(result["order"].notnull().sum())
     how = f"{100 * result.attrs['confidence']:g} % band over {count} sizes"
+    how += "" if _is_paired(result) else ", without pairs"
     text = _orders(result, result["order"].values, what, how)
     if not result["changes"] > 0:
         return text
@@ -176,10 +199,11 @@ def _power(result: xr.Dataset) -> str:
     numbers = result["repetitions"].values
     if np.isnan(found).all():
         return _capital(f"{_dataset(result)}{first} and {second} do not differ in any direction.")
+    test = f"{result.attrs['test']}-test" + ("" if _is_paired(result) else " without pairs")
     shares = ", ".join(f"{f:.0f} % with {r}" for f, r in zip(found, numbers, strict=True))
     return _capital(
         f"{_dataset(result)}the difference between {first} and {second} would be found "
-        f"({result.attrs['test']}-test, {100 * result.attrs['alpha']:g} %) by {shares} "
+        f"({test}, {100 * result.attrs['alpha']:g} %) by {shares} "
         f"repetitions, and with the wrong sign by at most {wrong.max():.1f} %."
     )
 
@@ -196,9 +220,10 @@ def _repetitions_for(result: xr.Dataset) -> str:
         text = f"{who} do not settle that {first} and {second} differ, so that no number"
         return _capital(f"{_dataset(result)}{text} of repetitions is sure to give {aim}.")
     most = "at most " if of_moments else ""
+    each, test = ("", "paired t-test") if _is_paired(result) else (" of each", "Welch's t-test")
     return _capital(
-        f"{_dataset(result)}{most}{number:.0f} repetitions ({low:.0f} to {high:.0f}) tell {first} "
-        f"and {second} apart with {aim} (paired t-test, {100 * result.attrs['alpha']:g} %)."
+        f"{_dataset(result)}{most}{number:.0f} repetitions{each} ({low:.0f} to {high:.0f}) tell "
+        f"{first} and {second} apart with {aim} ({test}, {100 * result.attrs['alpha']:g} %)."
     )
 
 
@@ -256,12 +281,76 @@ def _early(result: xr.Dataset) -> str:
     )
 
 
+def _whose(result: xr.Dataset) -> str:
+    """Return whose score it is: QDC's mean accuracy."""
+    over = result.attrs["over"]
+    what = (
+        f"mean {_metric(result)}" if over == "mean" else f"{over:g} quantile of {_metric(result)}"
+    )
+    scalar = "learner" in result.coords and not result["learner"].dims
+    return f"{result['learner'].item()}'s {what}" if scalar else f"the {what}"
+
+
+def _forecast(result: xr.Dataset) -> str:
+    level = f"{100 * result.attrs['level']:g} %"
+    count = result.sizes.get("n", 1)
+    sizes = result.expand_dims("n") if "n" not in result.dims else result
+    # Of many sizes the first, the last, and some between them.
+    sizes = sizes.isel(n=np.unique(np.linspace(0, count - 1, min(count, 3)).round().astype(int)))
+    parts = []
+    for k in range(sizes.sizes["n"]):
+        one = {str(name): float(sizes[name].isel(n=k)) for name in ("n", *_LINES)}
+        text = f"{one['mean']:.3g} at n = {one['n']:g} ({one['mean_low']:.3g} to "
+        text += f"{one['mean_high']:.3g}"
+        low, high = one["single_low"], one["single_high"]
+        if not np.isnan(low):
+            text += f"; of a single training set {low:.3g} to {high:.3g}"
+        parts.append(f"{text})")
+    calibrated = np.atleast_1d(result["calibrated"].values)
+    sure = f"{level} intervals"
+    if not calibrated.any():
+        sure += "; their coverage was not measured"
+    else:
+        known = np.atleast_1d(result["n"].values)[calibrated].max()
+        until = "" if calibrated.all() else f" up to n = {known:g}"
+        sure += f"; their coverage was measured for the mean{until}, not for single training sets"
+    text = f"{_dataset(result)}{_whose(result)} is forecast to be {', '.join(parts)} ({sure})."
+    return _capital(text)
+
+
+_LINES = ("mean", "mean_low", "mean_high", "single_low", "single_high")
+
+
+def _rows_needed(result: xr.Dataset) -> str:
+    rows, low, high, largest = (
+        float(result[name]) for name in ("rows", "rows_low", "rows_high", "largest")
+    )
+    target, level = result.attrs["target"], f"{100 * result.attrs['level']:g} % interval"
+    who, about = _whose(result), _dataset(result)
+    upper = f"{high:,.0f}" if np.isfinite(high) else f"beyond {largest:,.0f}"
+    ends = f"{level}: {low:,.0f} to {upper} rows" if np.isfinite(low) else ""
+    if result["answer"].item() == "beyond":
+        text = f"{who} is not forecast to reach {target:g} and keep it by n = {largest:,.0f}"
+        might = f"; it may from n = {low:,.0f} on ({level})" if np.isfinite(low) else ""
+        if not might:
+            might = f", nor is the better end of its {level}"
+        return _capital(f"{about}{text}{might}.")
+    verb = "reaches" if result["answer"].item() == "seen" else "is forecast to reach"
+    keeps = "keeps" if verb == "reaches" else "to keep"
+    return _capital(
+        f"{about}{who} {verb} {target:g} at n = {rows:,.0f} and {keeps} it, as far as is seen and "
+        f"forecast, to n = {largest:,.0f} ({ends})."
+    )
+
+
 _SENTENCES: dict[str, Callable[[xr.Dataset], str]] = {
     "aggregate": _aggregate,
     "compare": _compare,
     "halving": _early,
     "lccv": _early,
     "crossing": _crossing,
+    "forecast": _forecast,
+    "rows_needed": _rows_needed,
     "shape": _shape,
     "power": _power,
     "repetitions_for": _repetitions_for,
@@ -271,6 +360,8 @@ _DIMS = {
     "aggregate": {"learner", "other"},
     "compare": {"n", "q"},
     "crossing": {"n"},
+    "forecast": {"n", "model"},
+    "rows_needed": set[str](),
     "halving": {"learner"},
     "lccv": {"learner"},
     "shape": set[str](),

@@ -6,6 +6,7 @@ __all__ = ["COMMANDS", "SHIPPED"]
 SHIPPED = "or what ships: crossing, experiments, reference, turan2026, tutorial"
 
 COMMANDS: dict[str, tuple[str, str, str]] = {
+    "best": ("which learner is first on each dataset", "lcdb.commands.best", ""),
     "explore": ("a database in a browser, from here", "lcdb.commands.explore", ""),
     "info": ("what a database holds", "lcdb.commands.info", ""),
     "plot": ("a paper's figures from a database", "lcdb.commands.plot", "plot"),

@@ -5,8 +5,10 @@ For curves that were seen at sizes n_1 < … < n_S and a target at ρ n_S:
 1. **Hold out.** Each candidate is fitted to the sizes up to n_S/ρ (ρ = 2 and 4) and asked for the
    others: its error there says what it may do beyond n_S. The last value seen, carried on, is a
    candidate too.
-2. **Weigh.** A candidate's weight is one over the root of that squared error plus the squared
-   standard error of the mean; `center` is the weighted mean of what they say when fitted to all.
+2. **Weigh.** A candidate's weight is one over the root of the mean of its two squared errors plus
+   the squared standard error of the mean: the same for all targets, so that the forecast is one
+   curve. `center` is the weighted mean of what they say when fitted to all, moved so that it goes
+   on from the last mean that was seen.
 3. **Spread.** The candidates' disagreement, their errors held out, the standard error, and a fifth
    of the standard deviation over repetitions, added in squares.
 4. **Calibrate.** How many spreads an interval has to be wide was measured on other curves, whose
@@ -54,7 +56,7 @@ class Forecast:
     spread
         (curves, targets) what intervals are multiples of.
     weights
-        (candidates, curves, targets), their sum is 1.
+        (candidates, curves), their sum is 1.
     said
         (candidates, curves, targets) what each candidate says.
     held_out
@@ -144,24 +146,30 @@ def forecast_curves(
     """
     candidates = [model(name) for name in models]
     last = scores[:, -1]
-    said = [_say(each, n, scores, targets, last) for each in candidates]
-    said.append(np.repeat(last[:, None], len(targets), axis=1))
+    places = np.append(targets, n[-1])
+    said = [_say(each, n, scores, places, last) for each in candidates]
+    said.append(np.repeat(last[:, None], len(places), axis=1))
     says = np.clip(np.array(said), *bounds)
     errors = np.stack([_held_out(n, scores, candidates, ratio) for ratio in RATIOS], axis=-1)
     errors = np.maximum.accumulate(errors, axis=-1)  # nobody knows more of what lies farther away
+    noise = (error**2)[:, None]
+    weights = 1.0 / np.sqrt((errors**2).mean(axis=-1) + error**2 + TINY**2)
+    weights /= weights.sum(axis=0)
+    share = weights[..., None]
+    # Moved to the last mean: in 1,400 forecasts of nine datasets, means of 1,000 repetitions, this
+    # and one weight for all targets had Winkler scores 1 % below those of weights by target.
+    whole = (share * says).sum(axis=0)
+    center = np.clip(whole[:, :-1] + (last[:, None] - whole[:, -1:]), *bounds)
+    says = says[..., :-1]
     # Errors at the targets' own distance: between those held out, and in proportion beyond them.
     doublings = np.log2(targets / n[-1])
     between = np.clip(doublings - 1.0, 0.0, 1.0)
     square = errors[..., :1] ** 2 * (1.0 - between) + errors[..., 1:] ** 2 * between
     distance = np.where(doublings < 1.0, doublings, np.maximum(doublings / 2.0, 1.0))
     square = square * distance**2
-    noise = (error**2)[:, None]
-    weights = 1.0 / np.sqrt(square + noise + TINY**2)
-    weights /= weights.sum(axis=0)
-    center = (weights * says).sum(axis=0)
     spread = np.sqrt(
-        (weights * (says - center) ** 2).sum(axis=0)
-        + (weights * square).sum(axis=0)
+        (share * (says - center) ** 2).sum(axis=0)
+        + (share * square).sum(axis=0)
         + noise
         + (SHARE_OF_SD * sd[:, None] * np.minimum(doublings, 1.0)) ** 2
         + TINY**2

@@ -29,18 +29,21 @@ def cvar_difference(
     """Return the difference of the CVaRs of two algorithms, with an interval by bootstrap.
 
     Trials are resampled in pairs: where both saw the same data, as all parts of ``db["dse"]`` of a
-    task did, what the data did to both cancels. Algorithms that have nothing in common in a trial,
-    as those of ``db["pendulum"]``, are resampled each by itself: ``paired=False``.
+    task did, what the data did to both cancels. Trials are pairs where keys say that their data are
+    the same: the coordinate ``data`` along ``trial``, which `dse` makes, or ``draws``, ``task`` and
+    ``trial`` of ``db["dse"]``. Algorithms that have nothing in common in a trial, as those of
+    ``db["pendulum"]``, are resampled each by itself: ``paired=False``.
 
     Parameters
     ----------
     a, b
         Outcomes along ``trial``, of one part each. NaN are left out, and so is, of pairs, a trial
-        that only one of them has.
+        whose data only one of them has. For outcomes of one's own give both a coordinate ``data``
+        along ``trial``: any names of the data, each once.
     alpha, tail
         As `cvar` takes them; ``alpha=0`` is the mean.
     paired
-        Whether trial t of both is one draw of the same data; if not, numbers of trials may differ.
+        Whether trials are paired by their data; if not, numbers of trials may differ.
     confidence
         Of the percentile interval.
     resamples, seed
@@ -57,7 +60,8 @@ def cvar_difference(
     --------
     >>> rng = np.random.default_rng(0)
     >>> data = rng.normal(size=500)
-    >>> b = xr.DataArray(data + rng.normal(0, 0.1, 500), dims="trial")
+    >>> names = {"data": ("trial", np.arange(500))}
+    >>> b = xr.DataArray(data + rng.normal(0, 0.1, 500), names, "trial")
     >>> result = cvar_difference(b + 0.05, b, 0.5)
     >>> round(float(result["difference"]), 3), round(float(result["low"]), 3)
     (0.05, 0.05)
@@ -122,22 +126,41 @@ def _alone(name: str, z: xr.DataArray) -> np.ndarray:
 
 
 def _paired(a: xr.DataArray, b: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the outcomes of the trials that both have."""
+    """Return the outcomes of the trials whose data both have."""
     _check_dims("a", a)
     _check_dims("b", b)
-    if _TRIAL in a.coords and _TRIAL in b.coords:
-        a, b = xr.align(a, b, join="inner")
-    if a.sizes != b.sizes:
+    keys = _keys("a", a), _keys("b", b)
+    _, first, second = np.intersect1d(keys[0], keys[1], return_indices=True)
+    order = np.argsort(first)  # trials stay in the order of a
+    x, y = (z.values.astype(float) for z in (a[first[order]], b[second[order]]))
+    both = ~(np.isnan(x) | np.isnan(y))
+    if not both.any():
         msg = (
-            f"a has {a.size} trials and b {b.size}, without labels to pair them by; "
-            "give both a coordinate 'trial', or say paired=False"
+            "a and b have no trial with the same data; expected outcomes on the same data, or say "
+            "paired=False"
         )
         raise ValueError(msg)
-    both = ~(np.isnan(a.values) | np.isnan(b.values))
-    if not both.any():
-        msg = "a and b have no trial in common; expected outcomes of the same trials"
+    return x[both], y[both]
+
+
+def _keys(name: str, z: xr.DataArray) -> np.ndarray:
+    """Return what names the data of each trial; raise where nothing does, or not each once."""
+    labels = [str(z[label].values) for label in ("draws", "task") if label in z.coords]
+    keys = np.empty(0, str)
+    if "data" in z.coords and z["data"].dims == (_TRIAL,):
+        keys = z["data"].values.astype(str)
+    elif len(labels) == 2 and _TRIAL in z.coords:
+        keys = np.array([f"{' '.join(labels)} {trial}" for trial in z[_TRIAL].values])
+    if not keys.size or (keys == "").any():
+        msg = (
+            f"{name} has no keys of the data of its trials, so that none can be paired; give both "
+            "a coordinate 'data' along 'trial', or say paired=False"
+        )
         raise ValueError(msg)
-    return a.values[both].astype(float), b.values[both].astype(float)
+    if len(np.unique(keys)) < len(keys):
+        msg = f"{name} has several trials of the same data; expected one, or say paired=False"
+        raise ValueError(msg)
+    return keys
 
 
 def _resampled(x: np.ndarray, counts: np.ndarray, alpha: float, tail: str) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -60,7 +61,9 @@ def dse(
     xarray.Dataset
         ``outcome`` and every hyper-parameter along ``trial``; one that a trial has not is NaN, or
         None if it is no number. In the tuned mode also ``validation``, what the chosen ones
-        reached there.
+        reached there. The coordinate ``data`` is a digest of the data of each trial, by which
+        `cvar_difference` pairs trials; empty where data are other than numbers, text, arrays,
+        tables, or lists and dicts of these.
 
     Examples
     --------
@@ -86,10 +89,12 @@ def dse(
     run = range(first, first + trials)
     rows: list[dict[str, float]] = []
     drawn: list[dict[str, Any]] = []
+    keys: list[str] = []
     for trial in run:
         streams = np.random.SeedSequence([seed, trial]).spawn(4)
         of_hyperparameters, of_data, of_training = map(np.random.default_rng, streams[:3])
         data = sample_data(of_data)
+        keys.append(_digest(data))
         row: dict[str, float] = {}
         if validate is None:
             chosen = dict(sample_hyperparameters(of_hyperparameters))
@@ -105,7 +110,39 @@ def dse(
     _check_names(names, rows[0])
     results = {name: (_TRIAL, np.array([row[name] for row in rows])) for name in rows[0]}
     columns = {name: (_TRIAL, _column([chosen.get(name) for chosen in drawn])) for name in names}
-    return xr.Dataset(results | columns, {_TRIAL: np.array(run)}, {"seed": seed})
+    coords = {_TRIAL: np.array(run), "data": (_TRIAL, keys)}
+    return xr.Dataset(results | columns, coords, {"seed": seed})
+
+
+def _digest(data: Any) -> str:
+    """Return what names the data of a trial: equal for equal data; empty where there is no name."""
+    digest = hashlib.sha256()
+    try:
+        _add(digest, data)
+    except TypeError:
+        return ""
+    return digest.hexdigest()[:16]
+
+
+def _add(digest: Any, value: Any) -> None:
+    """Add numbers, text, arrays, tables, and lists and dicts of them; TypeError for others."""
+    if isinstance(value, Mapping):
+        value = [part for item in value.items() for part in item]
+    elif hasattr(value, "to_numpy"):  # of pandas
+        value = [list(getattr(value, "columns", [])), value.to_numpy()]
+    elif isinstance(value, xr.DataArray):
+        value = value.values
+    if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
+        digest.update(f"{value.dtype.str} {value.shape} ".encode() + value.tobytes())
+    elif isinstance(value, list | tuple | np.ndarray):
+        digest.update(f"{len(value)} of ".encode())
+        for part in value:
+            _add(digest, part)
+    elif value is None or isinstance(value, str | bytes | int | float | complex):
+        digest.update(f"{type(value).__name__} {value!r} ".encode())
+    else:
+        msg = f"data hold a {type(value).__name__}, which has no digest"
+        raise TypeError(msg)
 
 
 def _check(trials: int, configurations: int) -> None:
@@ -118,7 +155,7 @@ def _check(trials: int, configurations: int) -> None:
 def _check_names(names: Mapping[str, Any], results: Mapping[str, Any]) -> None:
     """Raise if a hyper-parameter is called what a result, or the dim, is called."""
     for name in names:
-        if name in results or name == _TRIAL:
+        if name in results or name in (_TRIAL, "data"):
             msg = (
                 f"a hyper-parameter is called {name!r}, as is what comes out; give it another name"
             )

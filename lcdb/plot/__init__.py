@@ -3,7 +3,7 @@
 Learners have the same colour in all of them.
 """
 
-from lcdb.plot.beyond import by_repetitions, decomposition, rank_map
+from lcdb.plot.beyond import bias_variance, by_repetitions, decomposition, rank_map
 from lcdb.plot.choices import choices
 from lcdb.plot.comparing import aggregates, crossings, differences, powers, shapes
 from lcdb.plot.distributions import distributions
@@ -27,6 +27,7 @@ __all__ = [
     "EXPERIMENT_FIGURES",
     "FIGURES",
     "aggregates",
+    "bias_variance",
     "by_repetitions",
     "choices",
     "colour_of",

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from lcdb.plot.style import colour_of, label_ends, line_style_of, new_axes
+from lcdb.errors import ArgumentError, LabelError, did_you_mean
+from lcdb.plot.sizes import size_axis
+from lcdb.plot.style import colour_of, label_ends, line_style_of, new_axes, plain
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["by_repetitions", "decomposition", "rank_map"]
+__all__ = ["bias_variance", "by_repetitions", "decomposition", "rank_map"]
 
 #: How each column of a decomposition is drawn: what was published is a line, not one of ours.
 _MARKERS = {
@@ -141,4 +143,59 @@ def rank_map(change: xr.DataArray, ax: Axes | None = None) -> Axes:
     bar.outline.set_visible(False)
     text = f"places gained (+) or lost (-) when ranked by {what} instead of the mean"
     ax.set_title(text, fontsize="small", loc="left")
+    return ax
+
+
+_KINDS = {
+    "brier": ("brier", "brier_bias"),
+    "kohavi_wolpert": ("error", "kohavi_wolpert_bias"),
+    "domingos": ("error", "domingos_bias"),
+}
+
+
+def bias_variance(
+    parts: xr.Dataset, kind: str = "brier", ax: Axes | None = None, log: bool | None = None
+) -> Axes:
+    """Draw what the mean error is made of along n: bias, and variance on top of it.
+
+    Parameters
+    ----------
+    parts
+        What `lcdb.analysis.bias_variance` returns.
+    kind
+        ``"brier"``, ``"kohavi_wolpert"`` or ``"domingos"``, whose variance can be negative where
+        wrong labels vary.
+    ax
+        Where; new axes unless given.
+    log
+        Whether the axis of sizes is logarithmic; where sizes span more than a decade unless given.
+
+    Examples
+    --------
+    >>> import lcdb
+    >>> with lcdb.tutorial() as db:
+    ...     parts = lcdb.analysis.bias_variance(db, "iris", "LDC", [10, 40], repetitions=20)
+    >>> bias_variance(parts).get_ylabel()
+    'mean Brier score'
+    """
+    if kind not in _KINDS:
+        msg = f"no kind {kind!r}.{did_you_mean(kind, _KINDS)}"
+        raise ArgumentError(msg)
+    total, bias = _KINDS[kind]
+    missing = [name for name in (total, bias) if name not in parts]
+    if missing or parts[total].dims != ("n",):
+        msg = "expected what lcdb.analysis.bias_variance returns, along n"
+        raise LabelError(msg)
+    ax = new_axes(ax)
+    parts = parts.sortby("n").dropna("n", subset=[total])
+    n, low, high = (parts[name].values for name in ("n", bias, total))
+    ax.fill_between(n, 0.0, low, color="#0072B2", alpha=0.35, lw=0, label="bias")
+    ax.fill_between(n, low, high, color="#E69F00", alpha=0.45, lw=0, label="variance")
+    text = str(parts[total].attrs.get("long_name", total))
+    ax.plot(n, high, color="black", marker=".", linewidth=1.4, label=text)
+    size_axis(ax, n, log)
+    ax.set_ylabel(text)
+    names = [str(parts[name].values) for name in ("learner", "dataset") if name in parts.coords]
+    ax.set_title(" · ".join(map(plain, names)), fontsize="small", loc="left")
+    ax.legend(frameon=False, fontsize="small")
     return ax

@@ -45,6 +45,10 @@ def plain(value: Any) -> Any:
     return value
 
 
+#: What a database adds to a cube that it opens; it stands in no file.
+_DRAWS = "draws"
+
+
 def describe(dataset: xr.Dataset) -> dict[str, Any]:
     """Return structure, labels and attributes of a cube as JSON; no value of a curve is read.
 
@@ -59,7 +63,11 @@ def describe(dataset: xr.Dataset) -> dict[str, Any]:
     described = {
         "attributes": {str(name): plain(value) for name, value in dataset.attrs.items()},
         "dimensions": {str(dim): int(length) for dim, length in dataset.sizes.items()},
-        "coordinates": {str(name): _coordinate(array) for name, array in dataset.coords.items()},
+        "coordinates": {
+            str(name): _coordinate(array)
+            for name, array in dataset.coords.items()
+            if name != _DRAWS
+        },
         "variables": {str(name): _variable(array) for name, array in dataset.data_vars.items()},
         "agreement": _agreement(dataset),
     }

@@ -83,6 +83,15 @@ from lcdb.stats.rules import (
 )
 from lcdb.stats.shape import Pair, Shape, Triple, shape_of, thinned
 from lcdb.stats.summary import FIELDS, QUANTILES, is_constant, summary
+from lcdb.stats.unpaired import (
+    UNPAIRED_TESTS,
+    WelchMean,
+    mann_whitney,
+    power_of_unpaired_studies,
+    unpaired_quantile_differences,
+    unpaired_superiority,
+    welch_mean,
+)
 
 __all__ = [
     "AGGREGATES",
@@ -93,6 +102,7 @@ __all__ = [
     "PAIRED_TESTS",
     "QUANTILES",
     "THRESHOLD",
+    "UNPAIRED_TESTS",
     "Band",
     "Chosen",
     "Dominance",
@@ -107,6 +117,7 @@ __all__ = [
     "Superiority",
     "TopKChange",
     "Triple",
+    "WelchMean",
     "aggregates",
     "almost_dominates",
     "band_width",
@@ -137,12 +148,14 @@ __all__ = [
     "lattice_non_gaussian",
     "lattice_test",
     "lilliefors",
+    "mann_whitney",
     "mann_whitney_distance",
     "mean_ranks",
     "non_gaussian",
     "paired_mean",
     "power_of_studies",
     "power_of_t",
+    "power_of_unpaired_studies",
     "profile",
     "quantile_differences",
     "quantile_interval",
@@ -166,8 +179,11 @@ __all__ = [
     "threshold_area",
     "top_k_change",
     "top_k_of",
+    "unpaired_quantile_differences",
+    "unpaired_superiority",
     "violation",
     "welch_distance",
     "welch_distance_of_samples",
+    "welch_mean",
     "wilcoxon",
 ]

@@ -9,6 +9,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from lcdb.stats.quantiles import bootstrap_counts, harrell_davis, resampled_quantiles
+from lcdb.stats.unpaired import OTHER_STREAM
 
 __all__ = ["Band", "OrderChange", "difference_band", "last_change"]
 
@@ -39,6 +40,8 @@ def difference_band(
     resamples: int = 2000,
     seed: int = 0,
     confidence: float = 0.95,
+    *,
+    paired: bool = True,
 ) -> Band:
     """Return a simultaneous band of the differences of means, or of quantiles, of two curves.
 
@@ -58,6 +61,9 @@ def difference_band(
         Of the bootstrap.
     confidence
         That the band holds everywhere.
+    paired
+        Whether repetition r of both saw the same rows; if not, each is resampled by itself, and
+        numbers of repetitions may differ.
 
     Examples
     --------
@@ -66,6 +72,8 @@ def difference_band(
     >>> bool((band.low < 1).all() and (band.high > 1).all()), bool(2.2 < band.critical < 2.8)
     (True, True)
     """
+    if not paired:
+        return _unpaired_band(a, b, quantile, resamples, seed, confidence)
     a, b = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
     d = a - b
     kept = np.flatnonzero(~np.isnan(d).all(axis=-1))
@@ -88,15 +96,77 @@ def difference_band(
         error = deviations.std(axis=-1)
         dof = min(dof, _degrees_of_freedom(repetitions, quantile, *drawn))
     scale = 2.0**-42 * np.maximum(np.abs(a), np.abs(b)).max(axis=-1)
+    larger = np.sqrt(repetitions / (repetitions - 1))
+    band = _max_t(centre, error, deviations, scale, dof, larger, confidence)
+    ends[:, kept] = band[:3]
+    return Band(ends[0], ends[1], ends[2], band.critical)
+
+
+def _max_t(
+    centre: np.ndarray, error: np.ndarray, deviations: np.ndarray, scale: np.ndarray, dof: float,
+    larger: float | np.ndarray, confidence: float,
+) -> Band:  # fmt: skip
+    """Return a band by its deviations (size, resample)."""
     centre, error = (np.where(np.abs(v) <= scale, 0.0, v) for v in (centre, error))
     spread = error > 0
     critical = 0.0
     if spread.any():
         largest = np.abs(deviations[spread] / error[spread][:, None]).max(axis=0)
         critical = _student(float(np.quantile(largest, confidence)), dof)
-    width = critical * error * np.sqrt(repetitions / (repetitions - 1))
-    ends[:, kept] = centre, centre - width, centre + width
-    return Band(ends[0], ends[1], ends[2], critical)
+    width = critical * error * larger
+    return Band(centre, centre - width, centre + width, critical)
+
+
+def _unpaired_band(
+    a: np.ndarray, b: np.ndarray, quantile: float | None, resamples: int, seed: int,
+    confidence: float,
+) -> Band:  # fmt: skip
+    """Return the band of two curves (size, repetition) that have no pairs."""
+    curves = [np.asarray(x, float) for x in (a, b)]
+    there = [~np.isnan(x).all(axis=-1) for x in curves]
+    kept = np.flatnonzero(there[0] & there[1])
+    ends = np.full((3, len(curves[0])), np.nan)
+    nothing = Band(ends[0], ends[1], ends[2], np.nan)
+    sides = []
+    for x, stream in zip(curves, (seed, seed + OTHER_STREAM), strict=True):
+        x = x[kept]
+        x = np.ascontiguousarray(x[:, ~np.isnan(x).any(axis=0)])
+        if x.shape[-1] < 2 or not kept.size:
+            return nothing
+        counts = bootstrap_counts(x.shape[-1], resamples, stream)
+        sides.append((x, counts, x.shape[-1]))
+    if quantile is None:
+        centre = sides[0][0].mean(axis=-1) - sides[1][0].mean(axis=-1)
+        drawn = [
+            (x - x.mean(axis=-1)[:, None]) @ counts.astype(float) / size
+            for x, counts, size in sides
+        ]
+        of_each = [x.var(axis=-1) / size for x, _, size in sides]
+        dof = _least_welch(sides[0][0], sides[1][0])
+    else:
+        of_both = [harrell_davis(x, [quantile])[:, 0] for x, _, _ in sides]
+        centre = of_both[0] - of_both[1]
+        drawn = [resampled_quantiles(x, [quantile], counts)[:, 0] for x, counts, _ in sides]
+        drawn = [values - middle[:, None] for values, middle in zip(drawn, of_both, strict=True)]
+        of_each = [values.var(axis=-1) for values in drawn]
+        fewest = min(size for _, _, size in sides)
+        dof = min(fewest - 1.0, _degrees_of_freedom(fewest, quantile, *drawn))
+    error = np.sqrt(of_each[0] + of_each[1])
+    corrected = sum(v * s / (s - 1) for v, (_, _, s) in zip(of_each, sides, strict=True))
+    larger = np.sqrt(np.divide(corrected, error**2, out=np.ones_like(error), where=error > 0))
+    scale = 2.0**-42 * np.maximum(*(np.abs(x).max(axis=-1) for x, _, _ in sides))
+    band = _max_t(centre, error, drawn[0] - drawn[1], scale, dof, larger, confidence)
+    ends[:, kept] = band[:3]
+    return Band(ends[0], ends[1], ends[2], band.critical)
+
+
+def _least_welch(x: np.ndarray, y: np.ndarray) -> float:
+    """Return the fewest of Welch's degrees of freedom along two curves."""
+    n, m = x.shape[-1], y.shape[-1]
+    a, b = x.var(axis=-1, ddof=1) / n, y.var(axis=-1, ddof=1) / m
+    parts = a**2 / (n - 1) + b**2 / (m - 1)
+    kept = parts > 0
+    return float(((a + b)[kept] ** 2 / parts[kept]).min()) if kept.any() else np.inf
 
 
 def _degrees_of_freedom(repetitions: int, quantile: float, a: np.ndarray, b: np.ndarray) -> float:

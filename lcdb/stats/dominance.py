@@ -39,9 +39,9 @@ def _violation(a, b):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _bootstrap(a, b, picks, out):
-    for i in range(len(picks)):
-        out[i] = _violation(np.sort(a[picks[i]]), np.sort(b[picks[i]]))
+def _bootstrap(a, b, of_a, of_b, out):
+    for i in range(len(of_a)):
+        out[i] = _violation(np.sort(a[of_a[i]]), np.sort(b[of_b[i]]))
 
 
 def violation(a: np.ndarray, b: np.ndarray) -> float:
@@ -63,8 +63,10 @@ def almost_dominates(
     rng: np.random.Generator,
     direction: str = "maximize",
     bootstraps: int = 1000,
+    *,
+    paired: bool = True,
 ) -> Dominance:
-    """Test whether A is almost stochastically larger than B, with repetitions paired.
+    """Test whether A is almost stochastically larger than B, with repetitions paired or not.
 
     The bare violation calls two samples of one distribution dominant a quarter of the time; its
     upper bound does not.
@@ -88,7 +90,9 @@ def almost_dominates(
     if np.isnan(bare):
         return Dominance(bare, np.nan, False)
     drawn = np.empty(bootstraps)
-    _bootstrap(a, b, rng.integers(0, len(a), (bootstraps, len(a))), drawn)
+    picks = rng.integers(0, len(a), (bootstraps, len(a)))
+    others = picks if paired else rng.integers(0, len(a), (bootstraps, len(a)))
+    _bootstrap(a, b, picks, others, drawn)
     sd = float(np.nanstd(drawn, ddof=1))
     return Dominance(bare, sd, bool(bare + _NORMAL_95 * sd < THRESHOLD))
 

@@ -97,10 +97,16 @@ def power_of_studies(
     return Power(found, wrong)
 
 
-def power_of_t(effect: np.ndarray, repetitions: np.ndarray, alpha: float = 0.05) -> np.ndarray:
+def power_of_t(
+    effect: np.ndarray,
+    repetitions: np.ndarray,
+    alpha: float = 0.05,
+    freedom: np.ndarray | float = 1.0,
+) -> np.ndarray:
     """Return the power of the paired t-test for normal differences of mean effect and sd 1.
 
-    Only findings of the right sign count.
+    Only findings of the right sign count. Degrees of freedom are `freedom` times repetitions - 1:
+    1 of pairs, up to 2 of two samples.
 
     Examples
     --------
@@ -108,12 +114,20 @@ def power_of_t(effect: np.ndarray, repetitions: np.ndarray, alpha: float = 0.05)
     0.81
     """
     count = np.asarray(repetitions, float)
-    critical = student.isf(alpha / 2.0, count - 1)
-    return nct.sf(critical, count - 1, np.abs(effect) * np.sqrt(count))
+    dof = np.asarray(freedom, float) * (count - 1)
+    critical = student.isf(alpha / 2.0, dof)
+    return nct.sf(critical, dof, np.abs(effect) * np.sqrt(count))
 
 
-def repetitions_for(effect: np.ndarray, power: float = 0.8, alpha: float = 0.05) -> np.ndarray:
+def repetitions_for(
+    effect: np.ndarray,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    freedom: np.ndarray | float = 1.0,
+) -> np.ndarray:
     """Return the least number of repetitions that a t-test has this power with; inf for none.
+
+    `freedom` is as for `power_of_t`.
 
     Examples
     --------
@@ -130,7 +144,7 @@ def repetitions_for(effect: np.ndarray, power: float = 0.8, alpha: float = 0.05)
         middle = np.maximum(np.floor((few + enough) / 2), 2)
         # Beyond 40 standard errors the noncentral t has nothing left to be computed.
         capped = np.minimum(searched, 40.0 / np.sqrt(middle))
-        reached = power_of_t(capped, middle, alpha) >= power
+        reached = power_of_t(capped, middle, alpha, freedom) >= power
         enough, few = np.where(reached, middle, enough), np.where(reached, few, middle)
     result = np.where(normal <= _MANY, enough, np.ceil(normal))
     result = np.where(np.isposinf(effect), 2.0, result)
@@ -144,6 +158,7 @@ def repetitions_of_moments(
     sd: np.ndarray,
     power: float = 0.8,
     alpha: float = 0.05,
+    freedom: np.ndarray | float = 1.0,
 ) -> Needed:
     """Return what a t-test needs to find a mean difference, from its interval and spread.
 
@@ -157,6 +172,8 @@ def repetitions_of_moments(
         How often the difference is to be found.
     alpha
         The level of the test.
+    freedom
+        As for `power_of_t`.
 
     Examples
     --------
@@ -174,8 +191,8 @@ def repetitions_of_moments(
     least = np.where(low * high <= 0, 0.0, np.minimum(np.abs(low), np.abs(high)))
     largest = np.maximum(np.abs(low), np.abs(high))
     return Needed(
-        repetitions_for(effect(mean), power, alpha),
-        repetitions_for(effect(largest), power, alpha),
-        repetitions_for(effect(least), power, alpha),
+        repetitions_for(effect(mean), power, alpha, freedom),
+        repetitions_for(effect(largest), power, alpha, freedom),
+        repetitions_for(effect(least), power, alpha, freedom),
         np.sign(mean) * effect(mean),
     )

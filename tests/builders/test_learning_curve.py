@@ -739,3 +739,54 @@ def test_wrong_arguments_are_told(change, error, words):
     arguments = {"learner": "LDC", "X": X, "y": Y, "repetitions": 2, **change}
     with pytest.raises(error, match=words):
         lcdb.learning_curve(**arguments)
+
+
+@pytest.mark.parametrize("learner", ["LDC", GaussianNB()])
+def test_predictions_are_kept_and_taken_apart(learner):
+    """Scores of what was said are the scores of the curve, and bias and variance add up to them."""
+    X, y = load_iris(return_X_y=True)
+    options = {"sizes": [10, 40], "repetitions": 8, "seed": 3, "workers": 1}
+    curve = lcdb.learning_curve(learner, X, y, predictions=True, **options)
+    plain = lcdb.learning_curve(learner, X, y, **options)
+    xr.testing.assert_allclose(curve[["accuracy", "brier"]],
+                               plain[["accuracy", "brier"]], atol=1e-7)  # fmt: skip
+    assert curve.probability.dims == ("n", "repetition", "row", "class")
+    tested = curve.label >= 0
+    assert (tested.sum("row") == 150 - curve.n).all()
+    right = (curve.label == curve.y).where(tested).mean("row")
+    np.testing.assert_allclose(right, curve.accuracy, atol=1e-12)
+    one_hot = np.eye(3)[y]
+    brier = ((curve.probability - one_hot) ** 2).sum("class").where(tested).mean("row")
+    np.testing.assert_allclose(brier, curve.brier, atol=1e-6)
+    parts = lcdb.analysis.bias_variance(curve)
+    np.testing.assert_allclose(parts.brier, brier.mean("repetition"), atol=1e-12)
+    np.testing.assert_allclose(parts.brier_bias + parts.brier_variance, parts.brier, atol=1e-12)
+    np.testing.assert_allclose(parts.error, 1 - right.mean("repetition"), atol=1e-12)
+    assert str(parts.learner.values) == str(curve.learner.values)
+    alone = lcdb.analysis.bias_variance(curve, n=40)
+    assert float(alone.brier[0]) == float(parts.brier[1])
+    hard = lcdb.analysis.hardness(curve, n=[40])
+    wrong = (curve.label != curve.y).where(tested).sel(n=40).mean("repetition")
+    np.testing.assert_allclose(hard.sel(n=40), wrong)
+    with pytest.raises(LabelError, match="no predictions; make it with"):
+        lcdb.analysis.bias_variance(plain)
+    with pytest.raises(LabelError, match="no n = 41; its sizes are"):
+        lcdb.analysis.hardness(curve, n=41)
+    with pytest.raises(ArgumentError, match="a learning curve takes n alone"):
+        lcdb.analysis.bias_variance(curve, "iris")
+    with lcdb.tutorial() as db, pytest.raises(ArgumentError, match="give all three"):
+        lcdb.analysis.bias_variance(db, "iris", "LDC")
+
+
+def test_draws_name_the_data_and_what_rows_are_drawn_by():
+    X, y = load_iris(return_X_y=True)
+
+    def drawn(X=X, **options):
+        options = {"sizes": [10], "repetitions": 2, "workers": 1, **options}
+        return str(lcdb.learning_curve(GaussianNB(), X, y, **options).draws.values)
+
+    assert drawn() == drawn(sampling="bootstrap") == drawn(scaling="standard")
+    assert drawn().endswith("/0") and drawn(seed=4) == drawn()[:-1] + "4"
+    assert drawn(X + 1.0).partition("/")[0] != drawn().partition("/")[0]
+    one, other = (ShuffleSplit(2, random_state=seed) for seed in (0, 1))
+    assert drawn(split=one) == drawn(split=list(one.split(X))) != drawn(split=other)

@@ -272,12 +272,15 @@ def test_fewer_repetitions_take_their_own_test_rows():
 
 def test_pairs_along_another_dim(scores):
     some = scores.isel(learner=[0, 1])
-    found = analysis.paired_normality(some, dim="split")
+    with pytest.raises(LabelError, match="split differs: fixed and varying"):
+        analysis.paired_normality(some, dim="split")
+    some = some.rename(split="tuning").assign_coords(tuning=["default", "tuned"])
+    found = analysis.paired_normality(some, dim="tuning")
     assert (found["first"].values.tolist(), found["second"].values.tolist()) == (
-        ["fixed"],
-        ["varying"],
+        ["default"],
+        ["tuned"],
     )
-    difference = some.sel(split="fixed").values - some.sel(split="varying").values
+    difference = some.sel(tuning="default").values - some.sel(tuning="tuned").values
     expected, _ = stats.summary(difference, ())
     shapiro = found["shapiro_w"].isel(pair=0).transpose("learner", "n")
     np.testing.assert_array_equal(shapiro, expected["shapiro_w"])

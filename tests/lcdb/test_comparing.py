@@ -12,6 +12,7 @@ from scipy import stats as scipy_stats
 
 import lcdb
 from lcdb import analysis, stats
+from lcdb.cli import main
 from lcdb.errors import ArgumentError, LabelError
 from tests.oracles import comparing as oracle
 from tests.support.counts import FULL, counts
@@ -302,3 +303,107 @@ def test_what_cannot_be_compared_is_said(some):
         analysis.compare(a, [1, 2])
     with pytest.raises(ArgumentError, match="95; expected a number between 0 and 1"):
         analysis.compare(some, quantiles=(95,))
+
+
+# -- who is first ----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_first_are_those_of_plain_loops(shipped):
+    chosen = shipped.select(**LABELS)
+    for metric, sign in (("accuracy", 1), ("brier", -1)):
+        scores = shipped.select(metric=metric, **LABELS)
+        table = analysis.best(scores, by=["mean", 0.1], resamples=100, seed=1)
+        assert table["dataset"].tolist() == ["11", "11", "61", "61"]
+        assert table["name"].tolist() == ["balance-scale"] * 2 + ["iris"] * 2
+        for row in table.itertuples():
+            x = scores[int(row.dataset)].sel(n=row.n)
+            end = 0.1 if sign > 0 else 0.9
+            value = x.mean("repetition") if row.by == "mean" else x.quantile(end, "repetition")
+            order = value.sortby(-sign * value).learner.values
+            assert (row.first, row.second) == tuple(order[:2])
+            np.testing.assert_allclose(row.value, value.sel(learner=row.first))
+            expected = sign * (value.sel(learner=order[0]) - value.sel(learner=order[1]))
+            np.testing.assert_allclose(row.margin, expected)
+            assert row.n == int(chosen[int(row.dataset)].dropna("n").n[-1])
+
+
+@pytest.mark.slow
+def test_a_first_place_is_settled_against_every_other_learner():
+    rng = np.random.default_rng(3)
+    common = rng.normal(0.7, 0.1, 200)
+    x = np.stack([common + shift + 0.01 * rng.normal(size=200) for shift in (0.0, 0.02, 0.0199)])
+    attrs = {"direction": "maximize"}
+    scores = xr.DataArray(
+        x[:, None], {"learner": ["A", "B", "C"], "n": [9]}, ("learner", "n", "repetition"),
+        "accuracy", attrs,
+    )  # fmt: skip
+    row = analysis.best({"toy": scores}, by="mean").iloc[0]
+    rival = "C" if row["first"] == "B" else "B"
+    assert (row["settled"], row["open"]) == (False, [rival])
+    sure = analysis.best({"toy": scores.sel(learner=["A", "B"])}, by="mean").iloc[0]
+    assert (sure["first"], sure["settled"], sure["open"]) == ("B", True, [])
+    lost = analysis.best({"toy": scores.sel(learner=["A", "B"])}, direction="minimize").iloc[0]
+    assert lost["first"] == "A" and lost["settled"]
+    rejected = [
+        analysis.best(
+            {k: xr.DataArray(rng.normal(size=(4, 1, 50)), {"learner": list("ABCD"), "n": [9]},
+                             ("learner", "n", "repetition"), "accuracy", attrs)},
+            by="mean", resamples=200, alpha=0.2, seed=k,
+        )["settled"].item()
+        for k in range(60)
+    ]  # fmt: skip
+    # That the best of four equals is better than all others is claimed rarely.
+    assert np.mean(rejected) <= 0.2
+
+
+@pytest.mark.slow
+def test_sizes_and_datasets_of_first_places(shipped, capsys):
+    near = shipped.best(n=13)
+    assert near["n"].unique().tolist() == [14] and list(near.attrs["left_out"]) == ["11"]
+    assert "none is near 13" in near.attrs["left_out"]["11"]
+    two = shipped.best(20, "mean", datasets="iris", learner=["NMC", "QDC"], metric="auc",
+                       sampling="bootstrap", split="fixed")  # fmt: skip
+    assert set(two.loc[0, ["first", "second"]]) == {"NMC", "QDC"}
+    scores = shipped.curve("iris", two["first"][0], sampling="bootstrap", split="fixed",
+                           metric="auc").sel(n=20)  # fmt: skip
+    np.testing.assert_allclose(two["value"][0], scores.mean())
+    with pytest.raises(ArgumentError, match="by is 'median'"):
+        shipped.best(by="median")
+    with pytest.raises(LabelError, match="metric 'acuracy' does not exist"):
+        shipped.best(metric="acuracy")
+    with pytest.raises(LabelError, match="learner 'LDA' is not in"):
+        shipped.best(learner="LDA")
+    with pytest.raises(LabelError, match="expected learner and n"):
+        analysis.best({61: shipped.curve("iris", "LDC")})
+    options = ["--dataset", "iris", "--learner", "LDC", "--learner", "QDC", "--metric", "brier",
+               "--sampling", "additive", "--split", "fixed", "--tuning", "default",
+               "--scaling", "none"]  # fmt: skip
+    assert main(["best", "tutorial", "-n", "20", "--by", "mean", "0.05", *options]) == 0
+    said = capsys.readouterr().out
+    there = shipped.best(20, datasets="iris", learner=["LDC", "QDC"], metric="brier",
+                         sampling="additive", split="fixed")  # fmt: skip
+    assert f"first by mean on 1 dataset: {there['first'][0]} 1" in said
+    assert "first by the bad end (0.05) on 1 dataset" in said and f"{there['value'][0]:.4g}" in said
+    with pytest.raises(SystemExit, match="2"):
+        main(["best", "tutorial", "--by", "much"])
+    assert "neither 'mean' nor a quantile" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_summaries_say_who_is_first_and_by_how_much(capsys):
+    with lcdb.reference() as small:
+        table = small.best(n=100, by=["mean", 0.25], metric="brier")
+        part = small["iris"].sel(metric="brier", n=105, **LABELS)
+        scaled = small.best(by="mean", scaling="standard", tuning="default", datasets=["iris"])
+        other = small["61-standard"].sel(metric="accuracy", **LABELS).isel(n=-1)
+    row = table[(table["name"] == "iris") & (table["by"] == "mean")].iloc[0]
+    means = part["mean"].sortby(part["mean"])
+    assert (row["first"], row["second"]) == tuple(means.learner.values[:2])
+    np.testing.assert_allclose(row["margin"], means[1] - means[0])
+    tail = table[(table["name"] == "iris") & (table["by"] == 0.25)].iloc[0]
+    assert tail["value"] == pytest.approx(float(part["quantile"].sel(q=0.75).min()))
+    assert table["settled"].isna().all() and len(table) == 18
+    assert scaled["value"].tolist() == [float(other["mean"].max())]
+    assert main(["best", "reference", "-n", "100"]) == 0
+    assert "whether a first place is settled takes its full cube" in capsys.readouterr().out

@@ -140,7 +140,7 @@ def test_what_validation_cannot_rate_is_not_chosen():
 def test_the_difference_is_resampled_in_pairs(alpha, tail):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=31), rng.integers(0, 3, 31).astype(float)
-    a, b = xr.DataArray(x, dims="trial"), xr.DataArray(y, dims="trial")
+    a, b = keyed(x), keyed(y)
     found = cvar_difference(a, b, alpha, tail, confidence=0.8, resamples=150, seed=3)
     drawn = np.random.default_rng([3, 31]).integers(0, 31, (150, 31))
 
@@ -158,21 +158,86 @@ def test_the_difference_is_resampled_in_pairs(alpha, tail):
     assert found.attrs["trials"] == 31
 
 
-def test_pairs_are_found_by_label():
-    a = xr.DataArray([1.0, 2.0, np.nan, 4.0], {"trial": [1, 2, 3, 4]}, "trial")
-    b = xr.DataArray([4.0, 0.0, 9.0], {"trial": [4, 2, 3]}, "trial")
+def keyed(values, data=None):
+    """Return outcomes of trials, with names of their data."""
+    names = np.arange(len(values)) if data is None else data
+    return xr.DataArray(values, {"data": ("trial", names)}, "trial")
+
+
+def test_pairs_are_found_by_the_keys_of_their_data():
+    a = keyed([1.0, 2.0, np.nan, 4.0], ["p", "q", "r", "s"])
+    b = keyed([4.0, 0.0, 9.0], ["s", "q", "r"]).assign_coords(trial=[0, 1, 2])
     found = cvar_difference(a, b, 0.0, resamples=10)
     assert found.attrs["trials"] == 2 and float(found["difference"]) == 1.0
     same = cvar_difference(a, a, 0.5, resamples=10)
     assert float(same["share"]) == 0.5 and float(same["high"]) == 0.0
-    with pytest.raises(ValueError, match="without labels to pair them by"):
-        cvar_difference(a.drop_vars("trial"), b.drop_vars("trial"), 0.5)
-    with pytest.raises(ValueError, match="no trial in common"):
+    # Neither equal lengths nor equal labels of trials say that data are the same.
+    numbered = xr.DataArray([1.0, 2.0], {"trial": [0, 1]}, "trial")
+    for one, other, name in ((a.drop_vars("data"), b, "a"), (numbered, numbered, "a"),
+                             (a, keyed([1.0], [""]), "b")):  # fmt: skip
+        with pytest.raises(ValueError, match=f"{name} has no keys of the data.*paired=False"):
+            cvar_difference(one, other, 0.5)
+    with pytest.raises(ValueError, match="several trials of the same data"):
+        cvar_difference(keyed([1.0, 2.0], [3, 3]), a, 0.5)
+    with pytest.raises(ValueError, match="no trial with the same data"):
         cvar_difference(a.isel(trial=[0]), b, 0.5)
     with pytest.raises(ValueError, match="a has the dims learner, trial"):
         cvar_difference(a.expand_dims("learner"), b, 0.5)
     with pytest.raises(ValueError, match="tail is 'left'"):
         cvar_difference(a, b, 0.5, "left")
+
+
+def test_own_trials_are_pairs_where_their_data_were_the_same():
+    def made(draw, seed=1, first=0):
+        return dse(
+            lambda chosen, x, rng: float(x.mean()) + chosen["a"], lambda rng: {"a": 0.0},
+            draw, 6, seed, first=first,
+        )["outcome"]  # fmt: skip
+
+    def small(rng):
+        return rng.normal(size=5)
+
+    def large(rng):
+        return rng.normal(size=50)
+
+    assert cvar_difference(made(small), made(small), 0.5, resamples=5).attrs["trials"] == 6
+    later = cvar_difference(made(small), made(small, first=2), 0.5, resamples=5)
+    assert later.attrs["trials"] == 4 and float(later["difference"]) == 0.0
+    for other in (made(large), made(small, seed=2)):
+        with pytest.raises(ValueError, match="no trial with the same data"):
+            cvar_difference(made(small), other, 0.5)
+    several = lambda rng: {"x": [rng.normal(size=3), "a"], "y": (1, None)}  # noqa: E731
+    table = dse(lambda chosen, x, rng: x["x"][0].sum(), lambda rng: {"a": 0.0}, several, 3, 1)
+    assert len(set(table["data"].values)) == 3 and "" not in table["data"].values
+    unknown = made(lambda rng: _Opaque(rng.normal()))
+    with pytest.raises(ValueError, match="a has no keys"):
+        cvar_difference(unknown, unknown, 0.5)
+
+
+class _Opaque:
+    """Data that no digest can be made of."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def mean(self):
+        return self.value
+
+
+def test_parts_of_the_experiment_are_pairs_within_a_task():
+    with lcdb.shipped.experiments() as db:
+        accuracy = db["dse"]["accuracy"].load()
+        returns = db["pendulum"]["mean_return"].isel(trial=slice(0, 20)).load()
+    moons = accuracy.sel(task="moons")
+    pair = (moons.sel(learner="RF", mode="random"), moons.sel(learner="kNN", mode="tuned"))
+    assert cvar_difference(*pair, 0.5, resamples=5).attrs["trials"] == 2000
+    circles = accuracy.sel(task="circles", learner="kNN", mode="random")
+    with pytest.raises(ValueError, match="no trial with the same data"):
+        cvar_difference(pair[0], circles, 0.5)
+    assert cvar_difference(pair[0], circles, 0.5, paired=False, resamples=5)["difference"] > 0
+    agents = [returns.isel(algorithm=k) for k in (0, 1)]
+    with pytest.raises(ValueError, match="no keys of the data"):
+        cvar_difference(*agents, 0.5)
 
 
 def test_the_interval_of_the_difference_holds_the_truth():
@@ -182,8 +247,8 @@ def test_the_interval_of_the_difference_holds_the_truth():
     truth = 0.3 * np.sqrt(2 / np.pi)
     for _ in range(times):
         shared = rng.normal(size=300)
-        a = xr.DataArray(1.3 * shared, dims="trial")
-        b = xr.DataArray(shared + rng.normal(0, 1e-9, 300), dims="trial")
+        a = keyed(1.3 * shared)
+        b = keyed(shared + rng.normal(0, 1e-9, 300))
         found = cvar_difference(a, b, 0.5, resamples=400)
         inside += bool(found["low"] <= truth <= found["high"])
     slack = 0.015 + 3 * np.sqrt(0.95 * 0.05 / times)

@@ -17,7 +17,13 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("page", "least"),
-    [("querying.md", 9), ("own_data.md", 5), ("comparing.md", 5), ("summaries.md", 2)],
+    [
+        ("querying.md", 9),
+        ("own_data.md", 5),
+        ("comparing.md", 5),
+        ("summaries.md", 2),
+        ("forecasting.md", 2),
+    ],
 )
 def test_every_example_of_the_page_runs(page, least):
     text = PAGE.with_name(page).read_text("utf-8")

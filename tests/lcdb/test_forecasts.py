@@ -59,7 +59,9 @@ def test_intervals_widen_with_distance_and_level(curve):
 
 def test_weights_are_shares_and_follow_what_was_held_out(curve):
     ahead = forecast(curve, [800])
-    assert ahead.weight.sum("model").values == pytest.approx([1.0])
+    assert float(ahead.weight.sum("model")) == pytest.approx(1.0)
+    # They do not change with the size that is asked for.
+    assert ahead.weight.equals(forecast(curve, [500, 1600]).weight)
     assert list(ahead.model.values) == [*CANDIDATES, "last value"]
     exact = made(np.random.default_rng(1), noise=0.0).isel(learner=0, n=slice(0, 20))
     said = forecast(exact, [300])
@@ -129,6 +131,92 @@ def test_rows_needed_inverts_the_forecast(curve):
     assert never.answer == "beyond" and np.isinf(never.rows)
     near = rows_needed(curve, later, last=100, largest=150)
     assert near.answer == "beyond"
+
+
+def random_curve(rng):
+    """Return a noisy curve that rises, falls, dips or peaks, and how it was drawn."""
+    n = np.unique(np.round(np.geomspace(2, rng.integers(40, 300), rng.integers(8, 20)))).astype(int)
+    limit, height, power = rng.uniform(0.6, 0.98), rng.uniform(-0.1, 0.5), rng.uniform(0.1, 1.5)
+    mean = (
+        limit
+        - height * n**-power
+        - rng.choice([0.0, 0.15]) * np.exp(-((np.log(n / rng.choice(n))) ** 2))
+    )
+    x = mean[:, None] + rng.uniform(0.001, 0.1) * rng.standard_t(5, (len(n), 30))
+    way = rng.choice(["maximize", "minimize"])
+    x = np.clip(x, 0, 1) if way == "maximize" else np.clip(1 - x, 0, 1)
+    attrs = {"direction": str(way), "valid_range": [0.0, 1.0]}
+    return xr.DataArray(x, {"n": n}, ("n", "repetition"), "accuracy", attrs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_needed_and_the_forecast_never_contradict_each_other(seed):
+    """Walk along the sizes: whoever looks the target up in the forecast finds the same rows."""
+    rng = np.random.default_rng(seed)
+    curve = random_curve(rng)
+    quantile = [None, 0.1][seed % 4 == 3]
+    sign = 1.0 if curve.direction == "maximize" else -1.0
+    over = "mean" if quantile is None else quantile if sign > 0 else 1 - quantile
+    end = int(curve.n[-1])
+    reach = int(HONEST * end)
+    ahead = forecast(curve, np.arange(end + 1, reach + 1), over=over, level=0.8)
+    middle = curve.mean("repetition") if over == "mean" else curve.quantile(over, "repetition")
+    sizes = np.concatenate([curve.n.values, ahead.n.values])
+    line = sign * np.concatenate([middle.values, ahead["mean"].values])
+    far = sign * (ahead.mean_low if sign > 0 else ahead.mean_high).values
+    near = sign * (ahead.mean_high if sign > 0 else ahead.mean_low).values
+    chosen = rng.choice(line, 4)
+    for target in [*chosen, line.max() + 1e-6, np.quantile(line, 0.3)]:
+        needed = rows_needed(curve, float(sign * target), quantile, 0.8)
+        low, rows, high = ends(needed)
+        assert low <= rows <= high
+        if needed.answer == "beyond":
+            assert rows == np.inf and line[-1] < target
+        else:
+            assert (line[sizes >= rows] >= target).all()
+            assert not (line[sizes < rows][-1:] >= target).any()
+            assert (needed.answer == "seen") == (rows <= end)
+        if end < high < np.inf:
+            assert (far[ahead.n.values >= high] >= target).all()
+        elif rows > end:
+            assert far[-1] < target
+        if end + 1 < low < np.inf:
+            assert near[ahead.n.values == low - 1] < target <= near[ahead.n.values == low]
+        assert float(needed.largest) == reach
+
+
+def test_a_forecast_goes_on_from_what_was_seen(curve):
+    seen = curve.sel(n=slice(None, 100))
+    last = float(seen.mean("repetition")[-1])
+    near, far = forecast(seen, [float(seen.n[-1]) + 1e-3, 400])["mean"].values
+    assert near == pytest.approx(last, abs=1e-5) and abs(far - last) > 1e-3
+
+
+def test_sentences_say_what_is_forecast_and_needed(curve):
+    named = curve.assign_attrs(dataset_name="iris")
+    ahead = forecast(named, [200, 300, 3000], last=100)
+    text = lcdb.analysis.in_words(ahead)
+    mean, low, high = (f"{float(ahead[k][0]):.3g}" for k in ("mean", "mean_low", "mean_high"))
+    who = "On iris, L0's mean accuracy"
+    assert text.startswith(f"{who} is forecast to be {mean} at n = 200 ({low}")
+    assert f"{low} to {high}; of a single training set" in text
+    assert "90 % intervals; their coverage was measured for the mean up to n = 300, not" in text
+    one = lcdb.analysis.in_words(ahead.sel(n=200))
+    assert "their coverage was measured for the mean, not for single training sets" in one
+    assert one.count(" at n = ") == 1
+    tail = lcdb.analysis.in_words(forecast(named.drop_vars("learner"), [800], over=0.05))
+    assert "the 0.05 quantile of accuracy" in tail and "their coverage was not measured)" in tail
+    target = float(ahead["mean"][0])
+    needed = rows_needed(named, target, last=100)
+    rows, largest = f"{needed.rows.item():,.0f}", f"{needed.largest.item():,.0f}"
+    assert lcdb.analysis.in_words(needed).startswith(
+        f"{who} is forecast to reach {target:g} at n = {rows} and to keep it, as far as is seen "
+        f"and forecast, to n = {largest} (90 % interval: "
+    )
+    assert f"{who} reaches 0.5 at n = " in lcdb.analysis.in_words(rows_needed(named, 0.5))
+    never = lcdb.analysis.in_words(rows_needed(named, 1.0))
+    assert "is not forecast to reach 1 and keep it by n = 1,600, nor is the better end" in never
 
 
 def line(values, spread, sizes=(4, 8, 16, 32, 64, 128), repetitions=10):

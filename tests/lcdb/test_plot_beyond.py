@@ -12,6 +12,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
 from lcdb import analysis, plot
+from lcdb.errors import ArgumentError, LabelError
 
 
 @pytest.fixture(autouse=True)
@@ -106,3 +107,35 @@ def test_two_values_far_apart_are_two_thin_bars():
     heights = [bar.get_height() for bar in ax.containers[0]]
     assert len(heights) == 2
     assert max(heights) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("kind", "total", "bias"),
+    [("brier", "brier", "brier_bias"), ("domingos", "error", "domingos_bias"),
+     ("kohavi_wolpert", "error", "kohavi_wolpert_bias")],
+)  # fmt: skip
+def test_bias_and_variance_lie_on_top_of_each_other(kind, total, bias):
+    names = {"brier": 0.3, "brier_bias": 0.2, "error": 0.25, "kohavi_wolpert_bias": 0.1,
+             "domingos_bias": 0.15}  # fmt: skip
+    n = [80, 10, 300]
+    parts = xr.Dataset(
+        {name: ("n", value / np.sqrt(n), {"long_name": f"mean {name}"})
+         for name, value in names.items()},
+        {"n": n, "learner": "LDC", "dataset": "iris"},
+    )  # fmt: skip
+    _, given = plt.subplots()
+    ax = plot.bias_variance(parts, kind, ax=given, log=False)
+    assert ax is given and ax.get_xscale() == "linear"
+    ordered = parts.sortby("n")
+    line = ax.get_lines()[0]
+    np.testing.assert_allclose(line.get_xydata(), np.stack([ordered.n, ordered[total]], axis=1))
+    low, high = (shade.get_paths()[0].vertices for shade in ax.collections[:2])
+    np.testing.assert_allclose(low[:, 1].max(), ordered[bias].max())
+    np.testing.assert_allclose(high[:, 1].min(), ordered[bias].min())
+    np.testing.assert_allclose(high[:, 1].max(), ordered[total].max())
+    assert ax.get_ylabel() == f"mean {total}" and ax.get_title(loc="left") == "LDC · iris"
+    assert plot.bias_variance(parts).get_xscale() == "log"
+    with pytest.raises(ArgumentError, match="no kind 'brie'"):
+        plot.bias_variance(parts, "brie")
+    with pytest.raises(LabelError, match=r"what lcdb\.analysis\.bias_variance returns"):
+        plot.bias_variance(parts.isel(n=0))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import ttest_ind_from_stats
 
 from lcdb.analysis import Results, read_results, results_profile
 from lcdb.cli import main
-from lcdb.errors import LabelError, NotFoundError, SchemaError
+from lcdb.errors import ArgumentError, LabelError, NotFoundError, SchemaError
 
 
 @pytest.fixture(params=["made", pytest.param("atari", marks=pytest.mark.data)])
@@ -129,3 +130,39 @@ def test_the_command_takes_other_distances_and_losses(tmp_path, capsys, problems
         for name, own in distance.items():
             right = [np.mean([d < t for d in own[:problems]]) for t in thresholds]
             np.testing.assert_allclose(printed[name], right, atol=5e-4)
+
+
+def test_profiles_of_a_table_of_methods_and_problems():
+    mean = pd.DataFrame({"iris": [0.9, 0.95, 0.8], "kc2": [0.8, 0.7, 0.79]}, index=["A", "B", "C"])
+    same = {name: Results(row.to_numpy(), np.ones(2), 5) for name, row in mean.iterrows()}
+    tau = [0.001, 0.011, 0.06, 0.2]
+    for options in ({"kind": "gap"}, {"kind": "ratio", "direction": "minimize"}):
+        found = results_profile(mean, tau, **options)
+        assert found.equals(results_profile(same, tau, **options))
+        assert found.algorithm.values.tolist() == ["A", "B", "C"]
+    sd, trials = mean * 0.1, pd.DataFrame({"kc2": [5, 6, 7], "iris": [9, 9, 8]}, index=mean.index)
+    three = pd.concat({"trials": trials, "mean": mean, "sd": sd}, axis=1)
+    found = results_profile(three, [0.1, 1.0, 3.0])
+    for place, name in enumerate(mean.index):
+        shares = []
+        for problem in ("iris", "kc2"):
+            first = mean[problem].to_numpy().argmax()
+            moments = [
+                (mean[problem].iloc[k], sd[problem].iloc[k], trials[problem].iloc[k])
+                for k in (place, first)
+            ]
+            p = ttest_ind_from_stats(*moments[0], *moments[1], equal_var=False,
+                                     alternative="less").pvalue  # fmt: skip
+            shares.append(0.0 if place == first else -np.log(p))
+        expected = [np.mean(np.array(shares) < t) for t in (0.1, 1.0, 3.0)]
+        np.testing.assert_allclose(found.sel(algorithm=name), expected)
+    for wrong, error, said in [
+        (mean, ArgumentError, "Welch test takes means, sds and trials"),
+        (three[["mean", "sd"]], LabelError, "have mean, sd on top; expected trials too"),
+        (pd.concat([three, three]), LabelError, "several rows of one method"),
+        (three.mask(three == 0.9), SchemaError, "some results are missing"),
+        (three.astype(object).replace(0.9, "good"), SchemaError, "no number"),
+        ([1.0, 2.0], ArgumentError, "results are a list; expected a dict of Results"),
+    ]:
+        with pytest.raises(error, match=said):
+            results_profile(wrong)

@@ -17,8 +17,9 @@ from lcdb_builders.domain.unit import Block, Unit
 from lcdb_builders.learners.base import Learner, LossyScores
 from lcdb_builders.learners.memory import tables_within
 from lcdb_builders.predict.kernels import KernelAnswers, answers_of, runs
-from lcdb_builders.predict.metrics import Measure, evaluate
+from lcdb_builders.predict.metrics import Measure, Predictions, evaluate
 from lcdb_builders.reference.cell import (
+    Answers,
     LostCellError,
     answer_cell,
     fit_cell,
@@ -61,6 +62,28 @@ def names_of(measures: Sequence[Measure], rows: Sequence[str]) -> list[tuple[str
     return [(f"{prefix_of(kind)}{one.name}", kind, one) for kind in rows for one in measures]
 
 
+def said_of(answers: Answers, rows: np.ndarray, snapshot: Snapshot) -> dict[str, np.ndarray]:
+    """Return probabilities (row, class) and labels (row) of a cell; NaN and -1 of other rows."""
+    predictions = Predictions.of(answers, np.ones(len(rows), int), snapshot.classes)
+    probability = np.full((snapshot.rows, snapshot.classes), np.nan)
+    label = np.full(snapshot.rows, -1, np.int16)
+    if predictions.probability is not None:
+        probability[rows] = predictions.probability
+    label[rows] = predictions.label
+    return {"probability": probability, "label": label}
+
+
+def _empty(
+    shape: tuple[int, int], names: Sequence[str], snapshot: Snapshot, kept: bool
+) -> dict[str, np.ndarray]:
+    """Return arrays for the values of a piece."""
+    values = {name: np.full(shape, np.nan) for name in names}
+    if kept:
+        values["probability"] = np.full((*shape, snapshot.rows, snapshot.classes), np.nan)
+        values["label"] = np.full((*shape, snapshot.rows), -1, np.int16)
+    return values
+
+
 def prefix_of(kind: str) -> str:
     """Return what the names of variables begin with that are of other rows than test rows."""
     return "" if kind == "test" else f"{kind}_"
@@ -74,7 +97,7 @@ class ByKernel:
     ----------
     learner, snapshot, unit
         Who learns what; the sizes of the unit are those that are asked for.
-    measures, rows, names
+    measures, rows, names, kept
         As of `ByEstimator`.
     """
 
@@ -84,6 +107,7 @@ class ByKernel:
     measures: tuple[Measure, ...]
     rows: tuple[str, ...] = ("test",)
     names: np.ndarray | None = None
+    kept: bool = False
 
     @property
     def variables(self) -> list[str]:
@@ -93,7 +117,9 @@ class ByKernel:
     @property
     def numbers_suffice(self) -> bool:
         """Whether nothing is asked for but the metrics of a database, on test rows."""
-        return self.rows == ("test",) and all(one.is_stored for one in self.measures)
+        return (
+            not self.kept and self.rows == ("test",) and all(one.is_stored for one in self.measures)
+        )
 
     def compute(self, piece: Piece) -> Computed:
         """Return the values of a piece."""
@@ -105,8 +131,8 @@ class ByKernel:
         if self.numbers_suffice:
             return self._numbers(Block(self.unit, sizes, piece.first, piece.stop))
         shape = len(sizes), piece.stop - piece.first
-        asked = names_of(self.measures, self.rows)
-        values = {name: np.full(shape, np.nan) for name, _, _ in asked}
+        names = [name for name, _, _ in names_of(self.measures, self.rows)]
+        values = _empty(shape, names, self.snapshot, self.kept)
         repetitions = range(piece.first, piece.stop)
         for which, several in runs(self.snapshot, len(sizes), repetitions):
             only_test = self.rows == ("test",)
@@ -128,8 +154,8 @@ class ByKernel:
 
     def _cell(
         self, kernel_answers: KernelAnswers, place: tuple[int, int], n: int, repetition: int
-    ) -> dict[str, float]:
-        values: dict[str, float] = {}
+    ) -> dict[str, Any]:
+        values: dict[str, Any] = {}
         classes = self.snapshot.classes
         for kind in self.rows:
             of_test = kind == "test"
@@ -141,6 +167,8 @@ class ByKernel:
             answers = kernel_answers.answers(*place, rows, of_test=of_test)
             scores = evaluate(self.measures, answers, weight, classes, self.names)
             values |= {f"{prefix_of(kind)}{name}": value for name, value in scores.items()}
+            if of_test and self.kept:
+                values |= said_of(answers, rows, self.snapshot)
         return values
 
     @cached_property
@@ -149,8 +177,9 @@ class ByKernel:
 
     def _by_estimator(self) -> ByEstimator:
         return ByEstimator(
-            self.learner, self.snapshot, self.unit, self.measures, self.rows, self.names
-        )
+            self.learner, self.snapshot, self.unit, self.measures, self.rows, self.names,
+            kept=self.kept,
+        )  # fmt: skip
 
     def _numbers(self, block: Block) -> Computed:
         scores = self.learner.block(self.snapshot, block, [self.unit.split])[self.unit.split]
@@ -188,6 +217,8 @@ class ByEstimator:
         Training and test rows by repetition; None to draw them.
     timed
         Whether to tell how long fits and predictions took.
+    kept
+        Whether to return what is said of each test row.
     """
 
     learner: Learner
@@ -198,10 +229,11 @@ class ByEstimator:
     names: np.ndarray | None
     splits: Sequence[Split] | None = None
     timed: bool = False
+    kept: bool = False
     labels_suffice: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        needed = any(one.needs_probability for one in self.measures)
+        needed = self.kept or any(one.needs_probability for one in self.measures)
         object.__setattr__(self, "labels_suffice", not needed)
 
     @property
@@ -214,7 +246,7 @@ class ByEstimator:
         """Return the values of a piece."""
         sizes = self.unit.sizes[piece.first_size : piece.stop_size]
         shape = len(sizes), piece.stop - piece.first
-        values = {name: np.full(shape, np.nan) for name in self.variables}
+        values = _empty(shape, self.variables, self.snapshot, self.kept)
         lost = []
         with scratch_folder(), one_thread():
             for j in range(shape[1]):
@@ -226,7 +258,7 @@ class ByEstimator:
                         lost.append(Lost(why, 1, n, n, bool(cell)))
         return Computed(values, tuple(lost))
 
-    def _cell(self, n: int, repetition: int) -> tuple[dict[str, float], str]:
+    def _cell(self, n: int, repetition: int) -> tuple[dict[str, Any], str]:
         train, test = self._sets(n, repetition)
         started = time.perf_counter()
         try:
@@ -238,8 +270,8 @@ class ByEstimator:
 
     def _scored(
         self, fitted: Any, train: np.ndarray, test: np.ndarray, took: float
-    ) -> tuple[dict[str, float], str]:
-        values: dict[str, float] = {}
+    ) -> tuple[dict[str, Any], str]:
+        values: dict[str, Any] = {}
         why = ""
         if self.timed:
             values["fit_time"] = took
@@ -256,6 +288,8 @@ class ByEstimator:
             if self.timed and kind == "test":
                 values["score_time"] = time.perf_counter() - started
             values |= {f"{prefix_of(kind)}{name}": value for name, value in scores.items()}
+            if self.kept and kind == "test":
+                values |= said_of(answers, rows, self.snapshot)
             why = why or answers.why
         return values, why
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 import xarray as xr
 
+from lcdb.digests import draws_key
 from lcdb.errors import (
     ArgumentError,
     DatasetWarning,
@@ -42,6 +45,13 @@ __all__ = ["curve_of", "learning_curve"]
 
 ROWS = ("test", "train")
 DRAWN = ("varying", "fixed")
+#: What stands for a value that was not computed, by the kind of numbers.
+_NOTHING = {"f": np.nan, "i": -1}
+#: What is kept of each row, and its dims after n and repetition.
+_SAID = {
+    "probability": (("row", "class"), "predicted probability of each class"),
+    "label": (("row",), "predicted class code, -1 of rows that were not tested"),
+}
 _WORDS = Words("learning", "cells", "to compute")
 _WHY = {"budget": "the budget was over", "interrupted": "it was interrupted"}
 # How many columns a warning names.
@@ -60,6 +70,7 @@ def learning_curve(
     split: Any = "varying",
     metrics: Any = None,
     rows: str | Sequence[str] = ("test",),
+    predictions: bool = False,
     scaling: str = "none",
     seed: int = 0,
     workers: int | None = None,
@@ -100,6 +111,9 @@ def learning_curve(
     rows
         What is scored: ``"test"`` rows, ``"train"`` rows or both; scores of training rows are
         variables ``train_<metric>``.
+    predictions
+        Whether to keep what each model says of each test row, for `lcdb.analysis.bias_variance` and
+        `lcdb.analysis.hardness`: 8 bytes for each size, repetition, row and class.
     scaling
         ``"none"``, ``"standard"`` or ``"minmax"``, the same for all cells, with the constants of
         the rows that ``fixed`` trains on. To scale by each training set, use a pipeline.
@@ -154,6 +168,7 @@ def learning_curve(
         split=split,
         metrics=metrics,
         rows=rows,
+        predictions=predictions,
         scaling=scaling,
         seed=seed,
         workers=workers,
@@ -172,6 +187,7 @@ def curve_of(
     split: Any = "varying",
     metrics: Any = None,
     rows: str | Sequence[str] = ("test",),
+    predictions: bool = False,
     scaling: str = "none",
     seed: int = 0,
     workers: int | None = None,
@@ -184,13 +200,17 @@ def curve_of(
     ----------
     learner, own
         Who learns what.
-    sizes, repetitions, sampling, split, metrics, rows, scaling, seed, workers, progress
+    sizes, repetitions, sampling, split, metrics, rows, predictions, scaling
+        As `learning_curve` takes them.
+    seed, workers, progress
         As `learning_curve` takes them.
     deadline
         When its budget is over, see `deadline_of`; None for never.
     """
     _check_name("sampling", sampling, SAMPLINGS)
     _check_name("scaling", scaling, SCALINGS)
+    count = whole("repetitions", repetitions, 1)
+    splits = None if isinstance(split, str) else _splits(split, own, count)
     asked = _Asked(
         learner,
         own,
@@ -198,9 +218,9 @@ def curve_of(
         _rows(rows),
         sampling,
         whole("seed", seed, 0),
+        splits,
+        predictions,
     )
-    count = whole("repetitions", repetitions, 1)
-    splits = None if isinstance(split, str) else _splits(split, own, count)
     if splits is None:
         _check_name("split", split, DRAWN)
         label = cast(str, split)
@@ -216,7 +236,7 @@ def curve_of(
     used = scaled(own, scaling, asked.seed)
     if not learner.foreign or (used.coded and used.given is used.coded.X):
         _warn_of_filled(own)
-    work = asked.work(n, label, splits, used)
+    work = asked.work(n, label, used)
     result = _Result(n, count, work.variables)
     shown = choose(_is_watched() if progress is None else progress, words=_WORDS, until=deadline)
     if isinstance(work, ByKernel):
@@ -245,12 +265,23 @@ class _Asked:
     rows: tuple[str, ...]
     sampling: str
     seed: int
+    splits: list[Split] | None = None
+    predictions: bool = False
 
-    def work(
-        self, n: tuple[int, ...], split: str, splits: list[Split] | None, own: OwnData
-    ) -> ByKernel | ByEstimator:
+    @property
+    def drawn_by(self) -> object:
+        """What training and test rows are drawn by: the seed, or the splits that were given."""
+        if self.splits is None:
+            return self.seed
+        digest = hashlib.sha256()
+        for rows in itertools.chain.from_iterable(self.splits):
+            digest.update(len(rows).to_bytes(8, "little"))
+            digest.update(np.ascontiguousarray(rows, "<i8").tobytes())
+        return f"splits {digest.hexdigest()[:12]}"
+
+    def work(self, n: tuple[int, ...], split: str, own: OwnData) -> ByKernel | ByEstimator:
         """Return what computes cells: kernels where they have what is asked for."""
-        learner = self.learner
+        learner, splits = self.learner, self.splits
         snapshot = own.as_given() if learner.foreign else own.numbers
         unit = Unit(
             dataset=snapshot.id,
@@ -267,7 +298,9 @@ class _Asked:
             sizes=n,
         )
         if not learner.foreign and splits is None:
-            return ByKernel(learner, snapshot, unit, self.measures, self.rows, own.classes)
+            return ByKernel(
+                learner, snapshot, unit, self.measures, self.rows, own.classes, self.predictions
+            )
         return ByEstimator(
             learner,
             snapshot,
@@ -277,6 +310,7 @@ class _Asked:
             own.classes,
             splits,
             timed=learner.foreign,
+            kept=self.predictions,
         )
 
 
@@ -293,6 +327,9 @@ class _Result:
         """Put the values of a piece in their place."""
         place = slice(piece.first_size, piece.stop_size), slice(piece.first, piece.stop)
         for name, values in computed.values.items():
+            if name not in self.values:  # what is kept of rows
+                shape, nothing = (*self.done.shape, *values.shape[2:]), _NOTHING[values.dtype.kind]
+                self.values[name] = np.full(shape, nothing, values.dtype)
             self.values[name][place] = values
         self.done[place] = True
         self.lost += computed.lost
@@ -318,8 +355,14 @@ class _Result:
             name: {"long_name": text, "units": "s", "direction": "minimize"}
             for name, text in _TIMES.items()
         }
-        variables = {
-            name: (("n", "repetition"), values[:, :reached], _described(name, attrs[name]))
+        attrs |= {name: {"long_name": text, "units": "1"} for name, (_, text) in _SAID.items()}
+        dims = {name: _SAID[name][0] if name in _SAID else () for name in self.values}
+        variables: dict[str, Any] = {
+            name: (
+                ("n", "repetition", *dims[name]),
+                values[:, :reached],
+                _described(name, attrs[name]),
+            )
             for name, values in self.values.items()
         }
         whole = bool(self.done[:, :reached].all())
@@ -339,7 +382,13 @@ class _Result:
             "tuning": unit.tuning,
             "status": "complete" if whole else "partial",
             "dataset": asked.own.name,
+            "scaling": scaling,
+            "draws": draws_key(unit.dataset_sha256, asked.drawn_by),
         }
+        if asked.predictions:
+            own = asked.own
+            variables["y"] = ("row", own.y, {"long_name": "true class code", "units": "1"})
+            coords = {**coords, "row": np.arange(len(own.y)), "class": list(own.class_names)}
         if self.lost:
             msg = f"{unit.learner}: {told_lost(self.lost)}"
             warnings.warn(msg, PartialCurveWarning, stacklevel=5)

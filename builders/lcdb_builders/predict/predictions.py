@@ -119,6 +119,7 @@ def predictions(
         **labels,
         "dataset": database.headers[key].id,
         "scaling": database.headers[key].scaling,
+        "draws": str(database[key]["draws"].values),
     }
     result = xr.Dataset(
         {
@@ -201,7 +202,10 @@ def derive(
         "status": "complete",
         "dataset": database.headers[key].id,
         "scaling": database.headers[key].scaling,
+        "draws": str(database[key]["draws"].values),
     }
+    if rows != "test":
+        coords["rows"] = rows
     attrs = {**measure.attrs, "dataset_name": header.name}
     attrs |= _account(refits, values, lost, rows, by)
     dims = ("n", "repetition")
