@@ -50,6 +50,10 @@ class Network:
         """Return where a machine reaches the one in the middle."""
         return f"10.77.{self.numbers[machine]}.1"
 
+    def end_all_on(self, machine: str) -> None:
+        """Kill all that runs on a machine."""
+        _end_all_in(self.namespace(machine))
+
     def cut(self, machine: str) -> None:
         """Have nothing go between a machine and the middle any more, and nobody hear of it."""
         self._link(machine, "down")
