@@ -146,7 +146,7 @@ def test_a_builder_without_its_scheduler_ends_in_one_line_and_goes_on_later(site
     assert "Traceback" not in said
     address = site.network.address("builder")
     assert said.splitlines()[-1] == (
-        f"lcdb: the scheduler at tls://{address}:8786 does not answer any more; "
+        f"lcdb: the scheduler at tls://{address}:8786 cannot be reached any more; "
         "run the same command again to go on"
     )
     site.network.mend("builder")
