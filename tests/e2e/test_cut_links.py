@@ -15,14 +15,12 @@ import pytest
 
 from tests.support import namespaces
 from tests.support.commands import PATIENCE, ROOT, environment, finish, lcdb
-from tests.support.counts import FULL
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.server,
     pytest.mark.slow,
     pytest.mark.full,
-    pytest.mark.skipif(not FULL, reason="five minutes: LCDB_FULL=1"),
 ]
 
 # Cells wait for a file on the machine of the workers alone.

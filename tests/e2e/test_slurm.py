@@ -18,14 +18,12 @@ import pytest
 
 from tests.support import slurm as support
 from tests.support.commands import PATIENCE, ROOT, environment, finish, lcdb
-from tests.support.counts import FULL
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.server,
     pytest.mark.slow,
     pytest.mark.full,
-    pytest.mark.skipif(not FULL, reason="ten minutes: LCDB_FULL=1"),
     pytest.mark.skipif(bool(support.why_not()), reason=support.why_not()),
 ]
 
