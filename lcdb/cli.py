@@ -22,13 +22,16 @@ from typing import Any, NoReturn
 from lcdb._version import __version__
 from lcdb.commands import COMMANDS
 from lcdb.errors import LCDBError, MissingExtraError, ReadError, did_you_mean
-from lcdb.regular import FAILING, read_error
+from lcdb.regular import FAILING, read_error, refused_error
 from lcdb.text import one_line
 
 __all__ = ["main"]
 
 PROJECT = "lcdb-plusplus"
-EPILOG = "Exit codes: 0 done, 1 error, 2 wrong use, 3 blocks failed, 75 stopped: run it again."
+EPILOG = (
+    "Exit codes: 0 done, 1 error, 2 wrong use, 3 blocks failed, 4 a block came out otherwise,\n"
+    "75 stopped: run it again, 130 interrupted."
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -172,6 +175,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has gone
         sys.stderr.close()
         return 0
+    except PermissionError as error:
+        _tell(refused_error(error))
+        return ReadError.exit_code
     except OSError as error:
         if error.errno not in FAILING:
             raise

@@ -41,7 +41,7 @@ __all__ = [
 class LCDBError(Exception):
     """Root of all errors that lcdb raises on purpose."""
 
-    #: What the command line exits with: 1 an error, 3 blocks failed, 75 run it again to go on.
+    #: What the command line exits with; `lcdb --help` and docs/cluster.md list all codes.
     exit_code = 1
 
 

@@ -10,7 +10,7 @@ from lcdb.cubefile import Header, cube_kind, open_cube, read_header
 from lcdb.errors import NotFoundError
 from lcdb.naming import check_names
 from lcdb.reasons import Reasons, read_reasons
-from lcdb.regular import check_regular
+from lcdb.regular import check_regular, permitted
 from lcdb.schema import CUBE_KIND, EXPERIMENTS, LIFETIMES_KIND
 from lcdb.trials import TrialHeader, open_trials, read_trial_header
 from lcdb.trust import examine
@@ -84,7 +84,8 @@ class Folder:
     def __init__(self, path: str | os.PathLike[str], *, chunks: Any, check: bool | None) -> None:
         self.path = Path(path)
         self.chunks, self.check = chunks, check
-        self._curves, self._experiments = cube_files(self.path, check)
+        with permitted():
+            self._curves, self._experiments = cube_files(self.path, check)
 
     @property
     def is_folder(self) -> bool:

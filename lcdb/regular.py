@@ -10,19 +10,21 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from lcdb.errors import NotFoundError, ReadError
+from lcdb.errors import LCDBError, NotFoundError, ReadError
 
 __all__ = [
     "FAILING",
     "check_regular",
     "failing_disk",
     "open_regular",
+    "permitted",
     "read_error",
     "read_regular",
+    "refused_error",
 ]
 
 _NAMES = ("EIO", "ESTALE", "ENXIO", "ENODEV", "ETIMEDOUT", "EREMOTEIO")
@@ -51,6 +53,50 @@ def read_error(path: Path, error: OSError) -> ReadError:
         "may be whole; leave it where it is, try again, and copy it to another disk if it reads"
     )
     return ReadError(msg)
+
+
+def refused_error(error: PermissionError) -> ReadError:
+    """Return the error for what this user may not read: whose it is, and what they can do.
+
+    Examples
+    --------
+    >>> str(refused_error(PermissionError(errno.EACCES, "Permission denied", "/")))
+    "/ is closed to you (Permission denied): it is root's, who can run 'chmod -R go+rX /'"
+    """
+    if error.filename is None:  # raised by a library, in its own words
+        return ReadError(str(error))
+    path = Path(os.fsdecode(error.filename))
+    while not _is_seen(path):  # the folder above it is what is closed
+        path = path.parent
+    owner: object = path.stat().st_uid
+    with suppress(ImportError, KeyError):  # a system without accounts, an owner without a name
+        from pwd import getpwuid
+
+        owner = getpwuid(path.stat().st_uid).pw_name
+    msg = (
+        f"{path} is closed to you ({error.strerror}): it is {owner}'s, "
+        f"who can run 'chmod -R go+rX {path}'"
+    )
+    return ReadError(msg)
+
+
+def _is_seen(path: Path) -> bool:
+    try:
+        path.stat()
+    except OSError:
+        return path == path.parent
+    return True
+
+
+@contextmanager
+def permitted() -> Iterator[None]:
+    """Raise our error where the system does not let this user read."""
+    try:
+        yield
+    except PermissionError as error:
+        if isinstance(error, LCDBError):
+            raise
+        raise refused_error(error) from error
 
 
 def check_regular(path: Path, expected: str = "a file") -> os.stat_result:

@@ -212,6 +212,21 @@ def ask_the_readme(interpreter: Path, folder: Path) -> None:
     assert re.match(said, done.stdout), done.stdout
 
 
+def test_the_oldest_versions_are_those_of_the_lower_bounds():
+    """What the file of constraints has somebody try is what the project promises to go with."""
+    bounds = {}
+    for line in requirements():
+        name, _, bound = line.partition(";")[0].strip().partition(">=")
+        if not name.startswith(PROJECT["name"]):
+            bounds.setdefault(name.partition("[")[0], set()).add(bound)
+    lines = (ROOT / "tests" / "constraints-oldest.txt").read_text().splitlines()
+    oldest = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert list(oldest) == sorted(bounds, key=str.lower)
+    for name, version in oldest.items():
+        (bound,) = bounds[name]  # one bound, wherever it is asked for
+        assert f"{version}.".startswith(f"{bound}."), name
+
+
 def requirements() -> list[str]:
     """Return the project's requirements as a wheel states them."""
     lines = list(PROJECT["dependencies"])

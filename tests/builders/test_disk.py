@@ -15,6 +15,7 @@ from lcdb_builders.storage import disk
 from lcdb_builders.storage.process import is_dead, this_process
 
 from lcdb.errors import PlanError, StorageError
+from tests.support.chaos import toy
 
 
 def test_the_first_one_wins_and_nothing_else_is_left(tmp_path):
@@ -35,6 +36,25 @@ def test_where_there_are_no_hard_links_files_are_renamed(tmp_path, monkeypatch, 
     path = tmp_path / "a.txt"
     assert disk.publish(path, b"first") and not disk.publish(path, b"second")
     assert path.read_bytes() == b"first" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_database_without_hard_links_is_the_same(tmp_path, monkeypatch):
+    """Leases, blocks, and the cube with its manifest."""
+    toy.build(tmp_path / "links")
+    tried = []
+
+    def refuse(source, target):
+        tried.append(os.fspath(target))
+        raise PermissionError(1, os.strerror(1))
+
+    monkeypatch.setattr(os, "link", refuse)
+    toy.build(tmp_path / "none")
+    suffixes = {name.rpartition(".")[2] for name in tried}
+    assert {"lease", "lock"} <= suffixes
+    cubes = [tmp_path / kind / "cubes" / "toy.nc" for kind in ("links", "none")]
+    assert cubes[0].read_bytes() == cubes[1].read_bytes()
+    names = [sorted(p.name for p in (tmp_path / kind).rglob("*")) for kind in ("links", "none")]
+    assert names[0] == names[1]
 
 
 def test_an_answer_that_a_network_file_system_lost(tmp_path, monkeypatch):

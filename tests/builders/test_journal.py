@@ -7,6 +7,7 @@ import pickle
 import random
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from lcdb_builders.storage.lease import Lease, locked
 from lcdb_builders.storage.records import decode_record, encode_record
 
 from lcdb.errors import DamagedError, DeterminismError, PlanError, SchemaError
+from tests.support.chaos import toy
 from tests.support.chaos.fork import Forked
 from tests.support.cubes import block_scores, toy_snapshot, toy_units
 
@@ -319,6 +321,44 @@ def test_clocks_of_machines_may_differ_by_hours(tmp_path, monkeypatch, hours):
     lease = Lease.take(path)
     assert lease is not None and lease.mine()
     lease.release()
+
+
+def test_work_of_a_dead_host_is_taken_over_after_five_minutes(tmp_path, monkeypatch):
+    """A builder of another machine had blocks, and the lock on the cube, when it lost its power."""
+    toy.build(tmp_path / "undisturbed")
+    root = tmp_path / "db"
+    journal = Journal(root)
+    journal.prepare(toy.UNITS)
+    theirs = journal.missing(toy.UNITS[1], toy.REPETITIONS, toy.LENGTHS)
+    for path in [*(journal.lease(block).path for block in theirs), root / "blocks" / "toy.lock"]:
+        path.write_bytes(b"0123abcd-77-88 their token\n")
+    seconds, published = [0.0], {}
+    publish = Journal.publish
+
+    def noted(self, block, *arguments):
+        published[block.key] = seconds[0]
+        return publish(self, block, *arguments)
+
+    def sleep(length):
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(length)  # the heart's
+        elif length:
+            seconds[0] += 10.0
+
+    slept = SimpleNamespace(sleep=sleep)
+    monkeypatch.setattr(toy, "time", slept)
+    monkeypatch.setattr(leases, "time", slept)
+    monkeypatch.setattr(leases, "clock", lambda: seconds[0])
+    monkeypatch.setattr(Journal, "publish", noted)
+    toy.build(root)
+    keys = {block.key for block in theirs}
+    assert {published[key] > 300.0 for key in keys} == {True}
+    assert {when for key, when in published.items() if key not in keys} == {0.0}
+    assert 600.0 < seconds[0] < 700.0  # the lock is watched from when it is wanted
+    assert (root / "cubes" / "toy.nc").read_bytes() == (
+        tmp_path / "undisturbed" / "cubes" / "toy.nc"
+    ).read_bytes()
+    assert not [path for path in root.rglob("*") if path.suffix in (".lease", ".lock", ".tmp")]
 
 
 def test_a_clock_that_is_set_takes_nobodys_lease_over(tmp_path, monkeypatch):

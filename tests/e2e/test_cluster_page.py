@@ -48,6 +48,13 @@ SCANCEL = """#!/bin/bash
 for pid in $(cat "$FAKE_QUEUE/$1.pids"); do kill -- "-$pid" 2> /dev/null; done
 exit 0
 """
+SQUEUE = """#!/bin/bash
+cd "$FAKE_QUEUE"
+for job in *.pids; do
+  name="${job%.pids}"
+  if [ -e "$name.1.code" ]; then echo "$name COMPLETED"; else echo "$name RUNNING"; fi
+done
+"""
 
 
 def block(after, kind="sh", **changes):
@@ -64,7 +71,7 @@ def site(tmp_path):
     """A folder with a plan, a queue, and the environment that the page speaks of."""
     bin = tmp_path / "bin"
     bin.mkdir()
-    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL), ("squeue", SQUEUE)):
         (bin / name).write_text(text)
         (bin / name).chmod(stat.S_IRWXU)
     (tmp_path / "queue").mkdir()

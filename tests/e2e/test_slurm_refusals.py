@@ -42,6 +42,7 @@ def build(tmp_path):
         command = [sys.executable, "-m", "lcdb.cli", "build", tmp_path / "plan.toml"]
         return subprocess.run(
             [*command, "--out", tmp_path / "database", "--slurm", tmp_path / "slurm.toml"],
+            # Nothing else, since this machine may have a real one.
             env={**environment(), "PATH": str(folder)},
             capture_output=True,
             text=True,

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lcdb import cli, errors
+
 PAGE = Path(__file__).parents[2] / "docs" / "querying.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
@@ -56,3 +58,27 @@ def test_the_own_rows_of_the_readme_are_forecast(capsys, monkeypatch):
     *_, own = BLOCK.findall((PAGE.parents[1] / "README.md").read_text("utf-8"))
     exec(compile(own, "README.md", "exec"), {})
     assert capsys.readouterr().out.splitlines() == ["0.95 with a thousand rows"]
+
+
+def test_every_exit_code_stands_in_the_help_and_in_the_table(capsys, monkeypatch):
+    """Of errors, of a wrong use, and of Ctrl-C."""
+    codes = {0} | {
+        kind.exit_code
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.LCDBError)
+    }
+    with pytest.raises(SystemExit) as wrong:
+        cli.main(["no-such-command"])
+
+    def interrupted(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_run", interrupted)
+    codes |= {wrong.value.code, cli.main(["info"])}
+    assert capsys.readouterr().err.splitlines()[-1] == "lcdb: interrupted"
+    assert codes == {0, 1, 2, 3, 4, 75, 130}
+    listed = cli.EPILOG.partition("Exit codes: ")[2]
+    assert {int(code) for code in re.findall(r"(?:^|,\s)(\d+) ", listed)} == codes
+    table = PAGE.with_name("cluster.md").read_text("utf-8").partition("| exit code |")[2]
+    rows = table.partition("\n\n")[0]
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", rows, re.MULTILINE)} == codes

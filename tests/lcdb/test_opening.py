@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
+import os
 import pickle
+import shutil
+import tempfile
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -19,6 +24,7 @@ from lcdb.errors import (
     LabelError,
     LCDBError,
     NotFoundError,
+    ReadError,
     SchemaError,
     StaleError,
 )
@@ -251,6 +257,41 @@ def test_info_of_something_else_is_one_line_and_an_exit_code(command, tmp_path):
     code, out, err = command("info", tmp_path)
     assert code == 1 and out == ""
     assert err == f"lcdb: {tmp_path} is not a database directory: it has no folder 'cubes'\n"
+
+
+@contextlib.contextmanager
+def somebody_else(folder):
+    """Be a user whom the owner of a folder has not let in, with all that is imported so far."""
+    if os.geteuid():
+        folder.chmod(0)
+        try:
+            yield
+        finally:
+            folder.chmod(0o700)
+        return
+    folder.chmod(0o700)
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_folder_that_its_owner_keeps_to_themselves_is_one_line(command, database_folder):
+    """As one is made with umask 077; once as its owner, since another user may not import."""
+    with tempfile.TemporaryDirectory() as above:  # pytest's own folders are closed as well
+        os.chmod(above, 0o755)
+        copy = shutil.copytree(database_folder, Path(above, "db"))
+        assert command("info", copy)[0] == 0
+        with somebody_else(copy):
+            code, out, err = command("info", copy)
+            with pytest.raises(ReadError, match="is closed to you"):
+                lcdb.open(copy)
+        assert (code, out) == (1, "")
+        assert err == (
+            f"lcdb: {copy} is closed to you (Permission denied): it is {copy.owner()}'s, "
+            f"who can run 'chmod -R go+rX {copy}'\n"
+        )
 
 
 @pytest.mark.process

@@ -7,6 +7,8 @@ that have its key, which is made for one build.
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import contextlib
 import logging
 import os
@@ -34,12 +36,16 @@ SETTINGS = {
     # Tasks go where there is room: data never move, since results are files.
     "distributed.scheduler.work-stealing": True,
     "distributed.comm.timeouts.connect": PATIENCE,
+    # What becomes of SLURM jobs is seen in their queue: dask would cancel one that is requeued.
+    "distributed.deploy.lost-worker-timeout": "365 days",
     # No pages: they need no key.
     "distributed.scheduler.http.routes": [],
     # As in workers: how a build is at work shows in its own progress.
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
 }
+# What dask raises for an answer that does not come.
+LOST = (OSError, asyncio.CancelledError, concurrent.futures.CancelledError)
 
 
 def _nothing() -> Sequence[str]:
@@ -68,7 +74,8 @@ class DaskPool:
 
     def threads(self) -> int:
         """Return how many tasks can run at the same time, at this moment."""
-        return sum(self.client.nthreads().values())
+        with self._connected():
+            return sum(self.client.nthreads().values())
 
     def submit(
         self,
@@ -80,16 +87,17 @@ class DaskPool:
     ) -> Future:
         """Have a task done, before others if it is to be first, and return its future."""
         options = {"pure": False, "retries": 2, "priority": int(first)}
-        return self.client.submit(work, task, arguments, timeout, **options)
+        with self._connected():
+            return self.client.submit(work, task, arguments, timeout, **options)
 
     def outcome(self, future: Future) -> Outcome | None:
         """Return what became of a task; None if its dask worker did not live to report it."""
-        if future.status == "finished":
-            return Outcome(**future.result())
-        if future.status in {"cancelled", "lost"}:
-            msg = f"{self.place} went away; run the same command again to go on"
-            raise InterruptedBuildError(msg)
-        error = future.exception()
+        with self._connected():
+            if future.status == "finished":
+                return Outcome(**future.result())
+            if future.status in {"cancelled", "lost"}:
+                raise self._lost()
+            error = future.exception()
         if isinstance(error, KilledWorker):
             return None
         reason = " ".join(f"{type(error).__name__}: {error}".split())
@@ -97,21 +105,45 @@ class DaskPool:
         raise LCDBError(msg)
 
     def halt(self, futures: Sequence[Future]) -> None:
-        """End tasks, also those that are running."""
-        self.client.cancel(futures, force=True)
-        self.client.run(stop_work)
+        """End tasks, also those that are running; without a scheduler, nobody can."""
+        if self.client.status == "running":
+            self.client.cancel(futures, force=True)
+            self.client.run(stop_work)
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Raise in one line what dask raises when its scheduler cannot be reached any more."""
+        try:
+            yield
+        except LCDBError:
+            raise
+        except (Exception, asyncio.CancelledError) as error:
+            if self.client.status == "running" and not isinstance(error, LOST):
+                raise
+            raise self._lost() from error
+
+    def _lost(self) -> InterruptedBuildError:
+        msg = f"{self.place} cannot be reached any more; run the same command again to go on"
+        return InterruptedBuildError(msg)
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Keep distributed from writing between our lines: what matters comes back as an outcome."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
+    # It gives several of its loggers a level of their own.
+    loggers = [
+        logging.getLogger(name)
+        for name in list(logging.root.manager.loggerDict)
+        if name.partition(".")[0] == "distributed"
+    ]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 @contextlib.contextmanager
@@ -164,6 +196,7 @@ def slurm_pool(path: str | os.PathLike[str]) -> Iterator[DaskPool]:
     with (
         dask.config.set(SETTINGS),
         _quiet(),
+        contextlib.closing(jobs),
         jobs.submit() as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
