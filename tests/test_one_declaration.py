@@ -20,7 +20,7 @@ pytestmark = pytest.mark.process
 ROOT = Path(__file__).parents[1]
 CACHES = shutil.ignore_patterns("__pycache__")
 
-ROW = '        LearnerRow("PRIOR", "prior", "#123456"),\n'
+ROW = '        LearnerRow("PRIOR", "class shares", "prior", "#123456"),\n'
 FILE = '''
 """PRIOR: class shares of the training set, drawn towards equal ones."""
 
@@ -158,7 +158,7 @@ def said(folder: Path, plan: str, script: str, **environment: str) -> Any:
 def told(tmp_path_factory):
     """What commands say where the sources have one more learner."""
     folder = copied(tmp_path_factory.mktemp("more"))
-    row = '        LearnerRow("ADAB", "trees", "#000000"),\n'
+    row = '        LearnerRow("ADAB", "AdaBoost", "trees", "#000000"),\n'
     changed(folder / "lcdb" / "schema" / "tables.py", (row, row + ROW))
     (folder / "lcdb_builders" / "learners" / "prior.py").write_text(FILE)
     return said(folder, PLAN, SCRIPT)

@@ -63,10 +63,12 @@ CHOICE_FLAGS = ("chosen", "tie", "one_class_validation", "one_class_fit")
 class LearnerRow:
     """A built-in learner as readers know it; `family` is the builder's module that declares it.
 
-    Colours stay apart for colour-blind readers (Tol's muted scheme, and black).
+    Legends, tables and files have `long_name`. Colours stay apart for colour-blind readers (Tol's
+    muted scheme, and black).
     """
 
     name: str
+    long_name: str
     family: str
     colour: str
 
@@ -74,16 +76,16 @@ class LearnerRow:
 LEARNER_ROWS: dict[str, LearnerRow] = {
     row.name: row
     for row in (
-        LearnerRow("NMC", "gaussian", "#999933"),
-        LearnerRow("LDC", "gaussian", "#332288"),
-        LearnerRow("QDC", "gaussian", "#CC6677"),
-        LearnerRow("NNC", "neighbours", "#117733"),
-        LearnerRow("LREG", "linear", "#88CCEE"),
-        LearnerRow("LSVC", "linear", "#44AA99"),
-        LearnerRow("GSVC", "svm", "#882255"),
-        LearnerRow("DT", "trees", "#DDCC77"),
-        LearnerRow("RFOR", "trees", "#AA4499"),
-        LearnerRow("ADAB", "trees", "#000000"),
+        LearnerRow("NMC", "nearest mean classifier", "gaussian", "#999933"),
+        LearnerRow("LDC", "linear discriminant classifier", "gaussian", "#332288"),
+        LearnerRow("QDC", "quadratic discriminant classifier", "gaussian", "#CC6677"),
+        LearnerRow("NNC", "nearest neighbour classifier", "neighbours", "#117733"),
+        LearnerRow("LREG", "logistic regression", "linear", "#88CCEE"),
+        LearnerRow("LSVC", "linear support vector classifier", "linear", "#44AA99"),
+        LearnerRow("GSVC", "Gaussian support vector classifier", "svm", "#882255"),
+        LearnerRow("DT", "decision tree", "trees", "#DDCC77"),
+        LearnerRow("RFOR", "random forest", "trees", "#AA4499"),
+        LearnerRow("ADAB", "AdaBoost", "trees", "#000000"),
     )
 }
 LEARNERS: tuple[str, ...] = tuple(LEARNER_ROWS)
