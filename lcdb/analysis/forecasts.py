@@ -23,6 +23,7 @@ from lcdb.curves.forecasting import (
     forecast_curves,
 )
 from lcdb.errors import LabelError
+from lcdb.scores import ROUNDING
 from lcdb.stats import harrell_davis
 
 __all__ = ["forecast", "forecast_benchmark", "forecast_calibration", "rows_needed"]
@@ -285,7 +286,9 @@ def rows_needed(
     answer = np.full(shape, "beyond", dtype="<U8")
     for place, one in curves:
         known = _seen(one, over, last)
-        needed = _rows_within(known, sign, target, level)
+        # A mean that equals the target may miss it by its own rounding, as in sample_size_for.
+        slack = ROUNDING.get(str(curve.dtype), 1e-12) * max(1.0, abs(target))
+        needed = _rows_within(known, sign, target - sign * slack, level)
         is_seen = np.isfinite(needed[0])
         if not np.isfinite(needed).all():
             end = known["n"][-1]

@@ -345,7 +345,12 @@ def test_learners_and_datasets_without_values_are_named(tmp_path):
     labels = {"sampling": "additive", "split": "fixed", "tuning": "default"}
     set_status(cubes / "61.nc", "failed", empty=True, learner="QDC", **labels)
     with lcdb.open(tmp_path, check=False) as db:
-        text = "\n".join(b.text for b in blocks(lcdb.report(db), Text, "What the database holds"))
+        with pytest.raises(
+            LabelError, match=r"It holds: additive, bootstrap\. Ask for one of these"
+        ):
+            lcdb.report(db)
+        page = lcdb.report(db, sampling="additive")
+        text = "\n".join(b.text for b in blocks(page, Text, "What the database holds"))
         assert "No such curves are there of lone" in text
         alone = lcdb.report(db, sampling="bootstrap")
         assert alone.title == "Learning curves of lone: accuracy"

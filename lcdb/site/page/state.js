@@ -40,7 +40,7 @@ export function parse(site, text) {
   state.dataset = oneOf(asked.get("dataset"), keys, keys[0], lost, "dataset");
   state.metric = oneOf(asked.get("metric"), site.metrics.map((m) => m.name), "accuracy", lost, "metric");
   const dataset = site.dataset(state.dataset);
-  for (const [dim, usual] of [["sampling", "random"], ["split", "varying"], ["tuning", "default"]]) {
+  for (const [dim, usual] of Object.entries(site.usual)) {
     state[dim] = oneOf(asked.get(dim), dataset.labels[dim], usual, lost, dim);
   }
   const has = (learner) => {

@@ -108,7 +108,8 @@ def test_files_hold_the_numbers_and_the_picture(shown, tmp_path):
     shown.go("dataset=61&learner=LDC&metric=brier&sampling=additive&split=fixed")
     header, *lines = csv.reader(io.StringIO(saved(shown, "#save-csv")))
     with lcdb.tutorial() as db:
-        curve = db.curve("iris", "LDC", metric="brier").dropna("n")
+        labels = {"sampling": "additive", "split": "fixed", "metric": "brier"}
+        curve = db.curve("iris", "LDC", **labels).dropna("n")
     assert [int(line[1]) for line in lines] == curve["n"].values.tolist()
     mean = [float(line[header.index("mean")]) for line in lines]
     assert np.allclose(mean, curve.mean("repetition"), rtol=1e-14, atol=0)
