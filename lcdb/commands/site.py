@@ -48,7 +48,9 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb.text import visible
 
     options = {"cubes": arguments.cubes, "sizes": arguments.sizes}
-    made = list(write_site(named(arguments.database), arguments.out, **options, progress=_print_step))
+    made = list(
+        write_site(named(arguments.database), arguments.out, **options, progress=_print_step)
+    )
     size = sum(path.stat().st_size for path in made)
     print(visible(f"{arguments.out / 'index.html'}: {len(made)} files, {size:,} bytes"))
     print("Put the folder on any host of files; it needs range requests for distributions alone")

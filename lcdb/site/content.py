@@ -19,7 +19,7 @@ from lcdb.cubefile import Header
 from lcdb.database import Database, Key
 from lcdb.errors import NotFoundError
 from lcdb.naming import cube_key
-from lcdb.schema import METRICS, STATUSES
+from lcdb.schema import LEARNER_ROWS, METRICS, STATUSES
 from lcdb.selection import USUAL
 from lcdb.site.cells import (
     COLUMNS,
@@ -174,6 +174,7 @@ class Content:
             "probabilities": list(PROBABILITIES),
             "statuses": list(STATUSES),
             "usual": dict(USUAL),
+            "long_names": {name: row.long_name for name, row in LEARNER_ROWS.items()},
             "metrics": [
                 {name: getattr(metric, name) for name in ("name", "long_name", "direction")}
                 for metric in METRICS.values()

@@ -101,11 +101,11 @@ def write_site(
             yield from _put(folder, copies)
         for name, data in page_files().items():
             yield _write(folder / name, data)
-        for key, names in content.by_dataset():
+        for dataset, names in content.by_dataset():
             for name in names:
                 yield _write(folder / name, content.read(name))
-            if key is not None:
-                header = db.headers[key]
+            if dataset is not None:
+                header = db.headers[dataset]
                 steps.done(f"{len(names)} files of {header.name} ({header.key})")
 
 

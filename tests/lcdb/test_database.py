@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import inspect
 import itertools
 import json
 
@@ -11,6 +13,10 @@ import pytest
 import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lcdb_builders.commands import curve as curve_command
+from lcdb_builders.commands import replay as replay_command
+from lcdb_builders.predict.curve import learning_curve
+from lcdb_builders.predict.predictions import derive, predictions
 
 import lcdb
 from lcdb.errors import (
@@ -18,7 +24,9 @@ from lcdb.errors import (
     NotBuiltError,
     PartialCurveWarning,
 )
+from lcdb.plot import FIGURES
 from lcdb.schema import METRICS, STATUSES, UNIT_DIMS
+from lcdb.shipped import crossing
 from lcdb.shipped import experiments as shipped_experiments
 from tests.support.plausible import set_status, snapshot_of, write_plausible
 
@@ -265,6 +273,43 @@ def test_a_tree_holds_every_cube(db):
     assert list(tree.children) == ["61", "1063", "mine"]
     xr.testing.assert_identical(tree["1063"].to_dataset(), db[1063])
     assert not tree["61"]["accuracy"].variable._in_memory
+
+
+# -- draws that nobody asked for -------------------------------------------------------------------
+
+
+def test_draws_are_the_same_wherever_nothing_is_asked_for(db):
+    usual = {"sampling": "random", "split": "varying"}
+    functions = [lcdb.Database.curve, lcdb.Database.select, derive, predictions, learning_curve]
+    for function in functions:
+        parameters = inspect.signature(function).parameters
+        assert {dim: parameters[dim].default for dim in usual} == usual, function
+    for command in (replay_command, curve_command):
+        parser = argparse.ArgumentParser()
+        command.configure(parser)
+        assert {dim: parser.get_default(dim) for dim in usual} == usual, command
+    labels = dict(lcdb.reporting.curves(db, datasets=[61])[61].coords)
+    assert {dim: labels[dim].item() for dim in usual} == usual
+    drawn = []
+    for name, figure in FIGURES.items():
+        choice = figure.choice(name, db, 61, "accuracy", None, {}, "none")
+        if all(isinstance(choice.labels[dim], str) for dim in usual):
+            drawn.append({dim: choice.labels[dim] for dim in usual} == usual)
+    assert any(drawn) and drawn.count(False) == 7  # the paper's own: 1a, 2b, 2c, 2d, 3a, 3b, D5
+
+
+def test_a_database_without_these_draws_says_which_it_has():
+    """Curves are never of other draws than the reader thinks; a page says what it is of."""
+    with crossing() as db:
+        told = r"sampling 'random' is not in .* It holds: additive\. Ask for one of these, as "
+        for ask in (lambda: db.curve("iris", "LDC"), db.select, lambda: db.select("iris")):
+            with pytest.raises(LabelError, match=told + "sampling='additive'"):
+                ask()
+        assert db.curve("iris", "LDC", sampling="additive").sizes["repetition"] == 1000
+        found = lcdb.reporting.curves(db, datasets=["iris"])[61]
+        assert (found.sampling.item(), found.split.item()) == ("additive", "varying")
+        choice = FIGURES["means"].choice("means", db, 61, "accuracy", None, {}, "none")
+        assert choice.labels["sampling"] == "additive"
 
 
 # -- status ----------------------------------------------------------------------------------------

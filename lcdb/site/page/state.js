@@ -43,10 +43,7 @@ export function parse(site, text) {
   for (const [dim, usual] of Object.entries(site.usual)) {
     state[dim] = oneOf(asked.get(dim), dataset.labels[dim], usual, lost, dim);
   }
-  const has = (learner) => {
-    const status = site.status(dataset, learner, state);
-    return status === "complete" || status === "partial";
-  };
+  const has = (learner) => site.isThere(dataset, learner, state);
   const wanted = asked.getAll("learner");
   const { learner: all } = dataset.labels;
   lost.push(...wanted.filter((one) => !all.includes(one)).map((one) => `learner “${one}”`));
