@@ -325,6 +325,8 @@ def test_the_reference_database_has_its_page():
         text = blocks(page, Text, "What the database holds")[0].text
         assert f" and ADAB) on {len(ids)} datasets" in text and len(db.headers) > len(ids)
         assert "none and standard" in text
+        names = blocks(page, Text, "What the database holds")[1].text
+        assert "LDC, linear discriminant classifier; QDC, quadratic" in names
         (text,) = blocks(page, Text, NAMES[7])
         assert "alone say in none of 2 comparisons" in text.text
         assert "apart" not in blocks(page, Text, "In short")[0].text
@@ -356,7 +358,7 @@ def test_learners_and_datasets_without_values_are_named(tmp_path):
         assert alone.title == "Learning curves of lone: accuracy"
         assert "Which learner is best" not in [part.title for part in alone.sections]
         with pytest.raises(LabelError, match="tuning 'tuned' is not in"):
-            lcdb.report(db, tuning="tuned")
+            lcdb.report(db, sampling="additive", tuning="tuned")
         with pytest.raises(NotBuiltError, match="no curves of auc, bootstrap"):
             lcdb.report(db, metric="auc", sampling="bootstrap", datasets=["iris"])
 
