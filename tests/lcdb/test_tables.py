@@ -497,6 +497,7 @@ def printed_by(every, capsys, monkeypatch):
     return printed
 
 
+@pytest.mark.slow
 def test_a_terminal_of_80_columns_shows_whole_names_and_numbers(every, printed_by):
     out, err = printed_by()
     assert max(map(len, out.splitlines())) <= 80 and "…" not in out
@@ -508,6 +509,7 @@ def test_a_terminal_of_80_columns_shows_whole_names_and_numbers(every, printed_b
     assert "--columns all" in err and "200 repetitions" in err
 
 
+@pytest.mark.slow
 def test_one_line_says_what_the_numbers_are_of(every, printed_by):
     """The draws are those of the paper: every table says which, and no such line is folded."""
     lines = printed_by().out.splitlines()
@@ -518,6 +520,7 @@ def test_one_line_says_what_the_numbers_are_of(every, printed_by):
     assert "additive, fixed, tuned" in every[None][list(NAMES).index("7")].about
 
 
+@pytest.mark.slow
 def test_all_columns_are_there_for_those_who_ask(every, printed_by):
     few, (out, err) = printed_by("--table", "1").out, printed_by("--table", "1", "--columns", "all")
     (table,) = every["1"]
@@ -528,12 +531,14 @@ def test_all_columns_are_there_for_those_who_ask(every, printed_by):
     assert "Beside a rate" in out and "bootstrap; fixed, varying" in err
 
 
+@pytest.mark.slow
 def test_views_that_are_asked_for_are_among_the_few_columns(every, printed_by):
     out = printed_by("--view", "duplicate_seeds").out
     row = next(row for row in every["duplicate_seeds"][0].rows if row.ours is not None)
     assert "duplicate_seeds" in out and f"{row.beside['duplicate_seeds']:.2f}" in out
 
 
+@pytest.mark.slow
 def test_files_have_ids_and_names(every):
     rows = csv.DictReader(io.StringIO(render(every[None], "csv")))
     names = {row["row"]: row["name"] for row in rows}
