@@ -59,6 +59,11 @@ demo: $(VENV)/.demo
 	@# Each takes one core: both at once.
 	$(BIN)/lcdb plot $(DEMO) --figure 1a --dataset 61 --out $(DEMO)/quantiles.svg & \
 	  $(BIN)/lcdb tables $(DEMO) --table 1 --table text && wait $$!
+	@echo
+	@echo "The picture is $(DEMO)/quantiles.svg. What to do next:"
+	@echo "  $(BIN)/lcdb explore $(DEMO)       look at it in a browser"
+	@echo "  $(BIN)/lcdb report $(DEMO)        one page: who wins, from where on, and how sure that is"
+	@echo "  $(BIN)/lcdb explore reference  the same of ten learners on nine datasets, which ship"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -96,7 +96,7 @@ def open(
     --------
     >>> import lcdb
     >>> with lcdb.tutorial() as db:
-    ...     curve = db.curve("iris", "LDC", sampling="random", metric="accuracy")
+    ...     curve = db.curve("iris", "LDC", metric="accuracy")
     ...     curve.dims
     ('n', 'repetition')
     """
@@ -275,8 +275,8 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
         dataset: Key,
         learner: str,
         *,
-        sampling: str = "additive",
-        split: str = "fixed",
+        sampling: str = "random",
+        split: str = "varying",
         tuning: str = "default",
         scaling: str = "none",
         metric: str = "accuracy",
@@ -295,7 +295,8 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
         dataset
             Id or name.
         learner, sampling, split, tuning
-            Labels.
+            Labels. Unless given, training sets are drawn afresh for every size, and tested on all
+            rows that were not drawn.
         scaling
             Of the features: ``"none"``, ``"standard"`` or ``"minmax"``. Curves under different
             scalings are paired: their repetitions have the same training and test rows.
@@ -347,8 +348,8 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
         datasets: Key | Sequence[Key] | None = None,
         *,
         learner: Labels = None,
-        sampling: Labels = None,
-        split: Labels = None,
+        sampling: Labels = "random",
+        split: Labels = "varying",
         tuning: Labels = None,
         scaling: Labels = "none",
         metric: str | list[str] | tuple[str, ...] = "accuracy",
@@ -364,6 +365,7 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
             Ids or names; None for all that hold the labels asked for.
         learner, sampling, split, tuning
             One label (the dim goes), several (the dim stays, in that order) or None (all of it).
+            Draws are those of `curve` unless given.
         scaling
             Of the features, as `curve` takes it: the cubes of one, of several, or of all (None).
         metric
@@ -382,8 +384,7 @@ class Database(Recomputes, Mapping[Key, "xr.Dataset"]):
         >>> import lcdb
         >>> import xarray as xr
         >>> with lcdb.tutorial() as db:
-        ...     curves = db.select(learner=["LDC", "QDC"], sampling="additive", split="fixed",
-        ...                        tuning="default")
+        ...     curves = db.select(learner=["LDC", "QDC"], tuning="default")
         ...     last = [curve.isel(n=-1).mean("repetition") for curve in curves.values()]
         ...     xr.concat(last, dim="dataset", coords="minimal", compat="override").sizes["learner"]
         2

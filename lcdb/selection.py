@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = [
+    "USUAL",
     "Labels",
     "Where",
     "as_list",
@@ -29,7 +30,12 @@ __all__ = [
     "positions",
     "take",
     "take_several",
+    "usual_label",
 ]
+
+#: What is taken wherever nothing is asked for: draws that are independent from size to size, and
+#: all rows that were not drawn as test set. Tables and figures of a paper have the paper's.
+USUAL = {"sampling": "random", "split": "varying", "tuning": "default"}
 
 #: One label (its dim goes), several (the dim stays, in this order), or None: all there are.
 Labels = str | Sequence[str] | None
@@ -45,6 +51,8 @@ def _unknown(dim: str, label: object, known: Sequence[str], where: str) -> Label
     # A name of the contract is no slip of the pen: say what is there instead of guessing.
     right = label in _CANONICAL[dim]
     hint = f" It holds: {', '.join(known)}." if right else did_you_mean(label, known)
+    if right and dim in USUAL:  # perhaps nobody asked for it
+        hint += f" Ask for one of these, as {dim}={known[0]!r}"
     return LabelError(f"{dim} {str(label)!r} is not in {where}.{hint}")
 
 
@@ -59,6 +67,28 @@ def as_list(labels: Labels) -> list[str]:
     if labels is None:
         return []
     return [labels] if isinstance(labels, str) else list(labels)
+
+
+def usual_label(dim: str, label: str, known: Sequence[str], where: str) -> str:
+    """Return a label that nobody asked for, or the only other one that there is.
+
+    Raises
+    ------
+    LabelError
+        There are several others: one of them has to be asked for.
+
+    Examples
+    --------
+    >>> usual_label("sampling", "random", ["additive", "random"], "the database")
+    'random'
+    >>> usual_label("sampling", "random", ["additive"], "the database")
+    'additive'
+    """
+    if label in known:
+        return label
+    if len(known) == 1:
+        return known[0]
+    raise _unknown(dim, label, known, where)
 
 
 def check_label(kind: str, label: object, several: str = "") -> None:

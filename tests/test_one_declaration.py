@@ -66,8 +66,8 @@ class PRIOR(BuiltinLearner):
 PLAN = """
 datasets = [61]
 learners = ["NMC", "PRIOR"]
-samplings = ["additive"]
-splits = ["fixed"]
+samplings = ["random"]
+splits = ["varying"]
 tunings = ["default", "tuned"]
 sizes = [10, 40, 100]
 repetitions = 20
@@ -195,8 +195,8 @@ def test_benchmarks_time_it_beside_another(told):
 METRIC_PLAN = """
 datasets = [61]
 learners = ["NMC", "NNC"]
-samplings = ["additive"]
-splits = ["fixed"]
+samplings = ["random"]
+splits = ["varying"]
 tunings = ["default", "tuned"]
 sizes = [10, 30]
 repetitions = 2

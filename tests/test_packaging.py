@@ -233,3 +233,11 @@ def requirements() -> list[str]:
     for extra, wanted in PROJECT["optional-dependencies"].items():
         lines += [f"{line}; extra == '{extra}'" for line in wanted]
     return lines
+
+
+def test_the_demo_ends_with_what_to_do_next():
+    text = (ROOT / "Makefile").read_text("utf-8")
+    recipe = text.partition("\ndemo:")[2].partition("\n\n")[0].splitlines()
+    said = [line for line in recipe if line.startswith("\t@echo")]
+    assert recipe[-len(said) :] == said
+    assert any("lcdb explore $(DEMO)" in line for line in said)

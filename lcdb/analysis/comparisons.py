@@ -465,13 +465,17 @@ def _check_probability(quantile: float) -> None:
 
 @takes_selections
 def sample_size_for(
-    scores: xr.DataArray, target: float, quantile: float = 0.05, direction: str | None = None
+    scores: xr.DataArray,
+    target: float,
+    quantile: float | None = None,
+    direction: str | None = None,
 ) -> xr.DataArray:
-    """Return how many rows it takes until a quantile reaches a target, and keeps it.
+    """Return how many rows it takes until the mean or a quantile reaches a target, and keeps it.
 
-    The smallest n from which on the quantile over repetitions is at least the target (at most, for
-    a minimised metric) at every larger size that there is. With quantile 0.05: from here on, 19
-    times out of 20 the learner does this well.
+    The smallest n from which on the mean over repetitions, or the quantile, is at least the target
+    (at most, for a minimised metric) at every larger size that there is. With quantile 0.05: from
+    here on, 19 times out of 20 the learner does this well. `rows_needed` asks the same beyond the
+    sizes that there are.
 
     Parameters
     ----------
@@ -480,7 +484,8 @@ def sample_size_for(
     target
         The score to reach.
     quantile
-        Of the bad end: for a minimised metric, 0.05 asks for the .95 quantile of the loss.
+        Of the bad end: for a minimised metric, 0.05 asks for the .95 quantile of the loss. The
+        mean unless given.
     direction
         ``"maximize"`` or ``"minimize"``; what the metric says unless given.
 
@@ -500,14 +505,16 @@ def sample_size_for(
     need_dims(scores, "n", REPETITION)
     way = direction_of(scores, direction)
     _check_target(scores, target)
-    _check_probability(quantile)
-    bad_end = quantile if way == "maximize" else 1.0 - quantile
+    if quantile is not None:
+        _check_probability(quantile)
+    bad_end = quantile if quantile is None or way == "maximize" else 1.0 - quantile
     sizes = scores["n"].values
     # An interpolated quantile that equals the target may miss it by its own rounding.
     slack = ROUNDING.get(str(scores.dtype), 1e-12) * max(1.0, abs(target))
 
     def smallest(x: np.ndarray) -> tuple[np.ndarray]:
-        value = np.quantile(x.astype(float), bad_end, axis=-1)
+        x = x.astype(float)
+        value = x.mean(axis=-1) if bad_end is None else np.quantile(x, bad_end, axis=-1)
         good = value >= target - slack if way == "maximize" else value <= target + slack
         absent = np.isnan(value)  # sizes that were not computed say nothing
         lasting = np.flip(np.logical_and.accumulate(np.flip(good | absent, -1), axis=-1), -1) & good
@@ -516,6 +523,6 @@ def sample_size_for(
 
     core = [["n", REPETITION]]
     found = over_repetitions(smallest, scores, names=["sample_size"], core=core)["sample_size"]
-    end = f"{bad_end:g} quantile"
+    end = "mean" if bad_end is None else f"{bad_end:g} quantile"
     found.attrs = {"long_name": f"rows until the {end} reaches {target:g}", "units": "1"}
     return found

@@ -23,6 +23,7 @@ from lcdb.curves.forecasting import (
     forecast_curves,
 )
 from lcdb.errors import LabelError
+from lcdb.scores import ROUNDING
 from lcdb.stats import harrell_davis
 
 __all__ = ["forecast", "forecast_benchmark", "forecast_calibration", "rows_needed"]
@@ -304,7 +305,10 @@ def rows_needed(
         known = _seen(one, over, last)
         end = known["n"][-1]
         reach = HONEST * end if largest is None else float(largest)
-        needed = _rows_of(one, known, _Aim(sign, target, level, over), reach, last)
+        # A mean that equals the target may miss it by its own rounding, as in sample_size_for.
+        slack = ROUNDING.get(str(curve.dtype), 1e-12) * max(1.0, abs(target))
+        aim = _Aim(sign, target - sign * slack, level, over)
+        needed = _rows_of(one, known, aim, reach, last)
         for line, number in zip(rows, needed, strict=True):
             line[place] = number
         reached[place] = max(reach, end)

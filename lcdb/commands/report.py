@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lcdb.commands import SHIPPED
 from lcdb.schema import METRICS, SCALINGS
+from lcdb.selection import USUAL
 
 __all__ = ["configure", "run"]
 
@@ -32,7 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     for name in ("sampling", "split", "tuning"):
         parser.add_argument(
-            f"--{name}", metavar="NAME", help="the first that there is, if not given"
+            f"--{name}",
+            metavar="NAME",
+            help=f"{USUAL[name]} unless given, or the only one that there is",
         )
 
 

@@ -8,6 +8,7 @@ that the folder is a database as well: lcdb.open takes its address.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from lcdb.commands import SHIPPED
@@ -33,6 +34,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def _print_step(done: int, total: int, what: str) -> None:
+    """Print a line for each step: a terminal and a log have the same."""
+    from lcdb.text import visible
+
+    print(visible(f"{done} of {total}: {what}"), file=sys.stderr, flush=True)
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Write the site; say where it is and how large."""
     from lcdb.shipped import named
@@ -40,7 +48,9 @@ def run(arguments: argparse.Namespace) -> None:
     from lcdb.text import visible
 
     options = {"cubes": arguments.cubes, "sizes": arguments.sizes}
-    made = list(write_site(named(arguments.database), arguments.out, **options))
+    made = list(
+        write_site(named(arguments.database), arguments.out, **options, progress=_print_step)
+    )
     size = sum(path.stat().st_size for path in made)
     print(visible(f"{arguments.out / 'index.html'}: {len(made)} files, {size:,} bytes"))
     print("Put the folder on any host of files; it needs range requests for distributions alone")

@@ -11,7 +11,7 @@ import xarray as xr
 
 from lcdb.errors import ArgumentError, LabelError, NotBuiltError
 from lcdb.schema import UNIT_DIMS
-from lcdb.selection import Labels, as_list, check_labels, check_scaling
+from lcdb.selection import USUAL, Labels, as_list, check_labels, check_scaling, usual_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,7 +151,8 @@ class Figure:
     draw
         Draws a choice on axes, or on new ones, and returns them.
     labels
-        Those that it has unless others are asked for; None for all there are.
+        Those that it has unless others are asked for; None for all there are. Draws and tuning are
+        `lcdb.selection.USUAL` where it names none.
     beside
         Dims of which it shows several labels at once; of others there is a panel for each label.
     sizes
@@ -174,7 +175,7 @@ class Figure:
             msg = f"figure {name} has no axis of sizes that could be logarithmic or not"
             raise ArgumentError(msg)
         given = {dim: _shortest(labels) for dim, labels in asked.items() if labels is not None}
-        labels = {**_there(db, {**_PLAIN, **self.labels}), **given}
+        labels = _there(db, self.labels, given)
         if "learner" in self.beside and isinstance(labels["learner"], str):
             labels["learner"] = [labels["learner"]]
         key = self.dataset if dataset is None else dataset
@@ -195,18 +196,16 @@ class Figure:
         return _in_panels(self, choice, several)
 
 
-_PLAIN: dict[str, Labels] = {
-    "learner": None, "sampling": "additive", "split": "fixed", "tuning": "default",
-}  # fmt: skip
-
-
-def _there(db: Database, labels: Mapping[str, Labels]) -> dict[str, Labels]:
-    """Return labels that nobody asked for: what no cube has is replaced by the first that is."""
-    chosen = dict(labels)
-    for dim in UNIT_DIMS[1:]:
+def _there(
+    db: Database, labels: Mapping[str, Labels], given: Mapping[str, Labels]
+) -> dict[str, Labels]:
+    """Return labels: those given, else what the figure has, or the only ones that there are."""
+    chosen = {"learner": None, **USUAL, **labels, **given}
+    for dim in USUAL:
         known = [label for header in db.headers.values() for label in header.labels[dim]]
-        if isinstance(chosen[dim], str) and known and chosen[dim] not in known:
-            chosen[dim] = known[0]
+        label = chosen[dim]
+        if known and dim not in given and isinstance(label, str):
+            chosen[dim] = usual_label(dim, label, list(dict.fromkeys(known)), str(db.path))
     return chosen
 
 

@@ -168,7 +168,7 @@ def context(scores: Any) -> str:
     >>> import lcdb
     >>> with lcdb.tutorial() as db:
     ...     context(db.curve("iris", "LDC", metric="brier"))
-    'iris · additive · fixed · Brier score'
+    'iris · random · varying · Brier score'
     """
     is_one = isinstance(scores, xr.DataArray | xr.Dataset)
     arrays = [scores] if is_one else list(scores.values())

@@ -180,31 +180,35 @@ def _profiles(choice: Choice, ax: Axes | None) -> Axes:
 
 _EVERY = {"sampling": None, "split": None, "tuning": None}
 _LEARNERS = ("learner",)
+#: What the figures of the paper are of.
+_PAPERS = {"sampling": "additive", "split": "fixed"}
 FIGURES: dict[str, Figure] = {
     "1a": Figure(
         "LREG and QDC: band of the moments against quantiles", 46597, _bands,
-        {"learner": ["LREG", "QDC"]}, _LEARNERS, sizes=True,
+        {"learner": ["LREG", "QDC"], **_PAPERS}, _LEARNERS, sizes=True,
     ),
     "2a": Figure(
         "ADAB by sampling and split", 1063, _by_sampling_and_split,
         {"learner": "ADAB", "sampling": None, "split": None}, ("sampling", "split"),
     ),
-    "2b": Figure("QDC along n", 1063, _along_n, {"learner": "QDC"}, ()),
-    "2c": Figure("all learners at n = 100", 1063, _all_learners, {}, _LEARNERS),
+    "2b": Figure("QDC along n", 1063, _along_n, {"learner": "QDC", **_PAPERS}, ()),
+    "2c": Figure("all learners at n = 100", 1063, _all_learners, _PAPERS, _LEARNERS),
     "2d": Figure(
         "QDC, default against tuned", 1063, _default_and_tuned,
-        {"learner": "QDC", "tuning": ["default", "tuned"]}, ("tuning",),
+        {"learner": "QDC", "tuning": ["default", "tuned"], **_PAPERS}, ("tuning",),
     ),
-    "3a": Figure("share of non-Gaussian cells along n", None, _share_along_n),
+    "3a": Figure("share of non-Gaussian cells along n", None, _share_along_n, _PAPERS),
     "3b": Figure(
-        "QDC: quantiles against mean", 11, _quantiles_and_mean, {"learner": "QDC"}, _LEARNERS,
+        "QDC: quantiles against mean", 11, _quantiles_and_mean,
+        {"learner": "QDC", **_PAPERS}, _LEARNERS,
         sizes=True,
     ),
-    "D5": Figure("share of non-Gaussian cells along n, of the losses", None, _shares_of_losses),
+    "D5": Figure(
+        "share of non-Gaussian cells along n, of the losses", None, _shares_of_losses, _PAPERS
+    ),
     "map": Figure("share of non-Gaussian cells by learner and dataset", None, _map, _EVERY),
     "repetitions": Figure(
-        "rejection rate against repetitions", None, _by_repetitions, {"split": "varying"},
-        _LEARNERS,
+        "rejection rate against repetitions", None, _by_repetitions, {}, _LEARNERS,
     ),
     "views": Figure(
         "honest rates, duplicate seeds, test on the pool, published", None, _views, _EVERY
@@ -213,8 +217,7 @@ FIGURES: dict[str, Figure] = {
         "places that learners gain or lose by the 5 % quantile", 61, _ranks, {}, _LEARNERS
     ),
     "icdf": Figure(
-        "inverse CDFs of all learners at n = 100, with bands", 1063, _inverse_cdfs,
-        {"split": "varying"}, _LEARNERS,
+        "inverse CDFs of all learners at n = 100, with bands", 1063, _inverse_cdfs, {}, _LEARNERS,
     ),
     "profile": Figure(
         "performance profiles over (dataset, n), by gap", None, _profiles, {}, _LEARNERS

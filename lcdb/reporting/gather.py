@@ -11,11 +11,11 @@ import numpy as np
 import xarray as xr
 
 from lcdb import analysis, stats
-from lcdb.errors import LabelError, NotBuiltError
+from lcdb.errors import NotBuiltError
 from lcdb.reporting.calls import Made
 from lcdb.resolving import resolve_all
 from lcdb.schema import METRICS
-from lcdb.selection import check_metric
+from lcdb.selection import USUAL, check_labels, check_metric, usual_label
 
 if TYPE_CHECKING:
     from lcdb.cubefile import Header
@@ -25,12 +25,6 @@ __all__ = ["AT_MOST", "Part", "Scope", "curves", "scope_of"]
 
 #: Sizes of a dataset that a report looks at, evenly spread on a logarithmic axis.
 AT_MOST = 60
-#: What is taken where nothing is asked for, the first that a database has.
-_FIRST = {
-    "sampling": ("additive", "random", "bootstrap"),
-    "split": ("varying", "fixed", "pool"),
-    "tuning": ("default", "tuned"),
-}
 #: Probabilities of the quantiles that a report has.
 QUANTILES = (0.05, 0.5, 0.95)
 
@@ -147,8 +141,8 @@ def curves(
     metric
         One of the four metrics.
     sampling, split, tuning
-        One label of each; unless given the first that there is of additive, random, bootstrap; of
-        varying, fixed, pool; and of default, tuned.
+        One label of each; unless given random, varying and default, or the only ones that the
+        database has.
     scaling
         Of the features.
     datasets
@@ -187,17 +181,17 @@ def scope_of(
 
 
 def _labels(db: Database, asked: dict[str, str | None]) -> dict[str, str]:
-    """Return one label of each dim: what is asked for, or the first that there is."""
+    """Return one label of each dim: what is asked for, or the usual one."""
     if not db.headers:
         msg = f"{db.path} has no learning curves; a report is of curves"
         raise NotBuiltError(msg)
     chosen = {}
     for dim, label in asked.items():
-        known = {name for header in db.headers.values() for name in header.labels[dim]}
-        if label is not None and label not in known:
-            msg = f"{dim} {label!r} is not in {db.path}. It holds: {', '.join(sorted(known))}."
-            raise LabelError(msg)
-        chosen[dim] = label or next(name for name in _FIRST[dim] if name in known)
+        if label is not None:
+            check_labels(db.headers.values(), {dim: label}, str(db.path))
+        known = [name for header in db.headers.values() for name in header.labels[dim]]
+        names = list(dict.fromkeys(known))
+        chosen[dim] = label or usual_label(dim, USUAL[dim], names, str(db.path))
     return chosen
 
 

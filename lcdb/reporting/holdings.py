@@ -5,7 +5,7 @@ from __future__ import annotations
 from lcdb.reporting.document import Block, Code, Section, Table, Text
 from lcdb.reporting.gather import Scope
 from lcdb.reporting.texts import counted, listed
-from lcdb.schema import UNIT_DIMS
+from lcdb.schema import LEARNER_ROWS, UNIT_DIMS
 from lcdb.shipped import opening
 
 __all__ = ["holdings"]
@@ -28,7 +28,11 @@ def holdings(scope: Scope) -> Section:
         f"Samplings: {listed(labels['sampling'])}; splits: {listed(labels['split'])}; parameters: "
         f"{listed(labels['tuning'])}; scaling of the features: {listed(scalings)}."
     )
+    known = [LEARNER_ROWS[name] for name in labels["learner"] if name in LEARNER_ROWS]
     blocks: list[Block] = [Text(text), _table(scope), Text(_of(scope)), Code(_lines(scope))]
+    if known:
+        names = "; ".join(f"{row.name}, {row.long_name}" for row in known)
+        blocks.insert(1, Text(f"Learners in full: {names}."))
     return Section("What the database holds", tuple(blocks))
 
 

@@ -19,7 +19,8 @@ from lcdb.cubefile import Header
 from lcdb.database import Database, Key
 from lcdb.errors import NotFoundError
 from lcdb.naming import cube_key
-from lcdb.schema import METRICS, STATUSES
+from lcdb.schema import LEARNER_ROWS, METRICS, STATUSES
+from lcdb.selection import USUAL
 from lcdb.site.cells import (
     COLUMNS,
     PROBABILITIES,
@@ -103,6 +104,7 @@ class Content:
         self._sizes = {key: self._sizes_of(key, sizes) for key in db}
         self._made: dict[str, tuple[Key, Labels, str, str]] = {}
         self._last: tuple[Any, tuple[Any, dict[str, np.ndarray]]] = (None, (None, {}))
+        self._summary: tuple[Key | None, Any] = (None, None)
         for key, header in db.headers.items():
             for (place, labels), metric, kind in _parts(header):
                 name = f"data/{_folder(header)}/{place}-{metric}.{kind}.bin"
@@ -118,6 +120,20 @@ class Content:
         """Yield the names of all files, relative to the page."""
         yield DESCRIPTION
         yield from self._made
+
+    def by_dataset(self) -> Iterator[tuple[Key | None, list[str]]]:
+        """Yield the names of all files, those of a dataset together; the description comes first.
+
+        Examples
+        --------
+        >>> import lcdb
+        >>> with lcdb.tutorial() as db:
+        ...     [(key, len(names)) for key, names in Content(db, "log:5", "db", {}).by_dataset()]
+        [(None, 1), (11, 72), (61, 72)]
+        """
+        yield None, [DESCRIPTION]
+        for key, some in itertools.groupby(self._made, lambda name: self._made[name][0]):
+            yield key, list(some)
 
     def read(self, path: str) -> bytes:
         """Return one of the files.
@@ -144,7 +160,10 @@ class Content:
     def _panel(self, key: Key, labels: Labels, metric: str) -> tuple[Any, dict[str, np.ndarray]]:
         """Return a panel, None of a summary, and the statistics of its cells."""
         if self.db.headers[key].is_summary:
-            return None, cells_of_summary(self.db[key], labels, metric)
+            if self._summary[0] != key:
+                # Some 3 MB: a panel alone takes as long to read, and there are a hundred of them.
+                self._summary = key, self.db[key].load()
+            return None, cells_of_summary(self._summary[1], labels, metric)
         panel = Panel.of(self.db[key], labels, metric, self._sizes[key])
         return panel, cells(panel)
 
@@ -156,6 +175,8 @@ class Content:
             "opens": self.opens,
             "probabilities": list(PROBABILITIES),
             "statuses": list(STATUSES),
+            "usual": dict(USUAL),
+            "long_names": {name: row.long_name for name, row in LEARNER_ROWS.items()},
             "metrics": [
                 {name: getattr(metric, name) for name in ("name", "long_name", "direction")}
                 for metric in METRICS.values()

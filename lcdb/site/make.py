@@ -43,6 +43,7 @@ def write_site(
     *,
     cubes: str = "copy",
     sizes: str = "log:100",
+    progress: Callable[[int, int, str], object] | None = None,
 ) -> Iterator[Path]:
     """Write a site that shows a database, and yield its files.
 
@@ -61,6 +62,9 @@ def write_site(
     sizes
         Training sizes to show: ``"log:100"``, ``"all"`` or a list, ``"10,20,50"``. Distributions
         are opened at these.
+    progress
+        Called with the number of steps that are done, how many there are, and what the last one
+        was: of each dataset its index, if cubes are not left out, and its files.
 
     Raises
     ------
@@ -84,7 +88,12 @@ def write_site(
         msg = f"cubes is {cubes!r}; expected 'copy', 'none', or the address of a host that has them"
         raise ArgumentError(msg)
     with open_database(directory) as db:
-        copies = {} if cubes == "none" else {key: _indexed(h) for key, h in db.headers.items()}
+        indexed = {} if cubes == "none" else db.headers
+        steps = _Steps(progress, len(indexed) + len(db.headers))
+        copies = {}
+        for key, header in indexed.items():
+            copies[key] = _indexed(header)
+            steps.done(f"index of {header.name} ({header.key})")
         where = "" if cubes == "copy" else f"{checked_url(cubes)}/" if copies else ""
         opens = "." if cubes == "copy" else checked_url(cubes) if copies else source.name
         content = Content(db, sizes, opens, _places(db, copies, where))
@@ -92,8 +101,24 @@ def write_site(
             yield from _put(folder, copies)
         for name, data in page_files().items():
             yield _write(folder / name, data)
-        for name in content.paths():
-            yield _write(folder / name, content.read(name))
+        for dataset, names in content.by_dataset():
+            for name in names:
+                yield _write(folder / name, content.read(name))
+            if dataset is not None:
+                header = db.headers[dataset]
+                steps.done(f"{len(names)} files of {header.name} ({header.key})")
+
+
+class _Steps:
+    """Counts what is done, and says so."""
+
+    def __init__(self, progress: Callable[[int, int, str], object] | None, total: int) -> None:
+        self._progress, self._total, self._count = progress, total, 0
+
+    def done(self, what: str) -> None:
+        self._count += 1
+        if self._progress is not None:
+            self._progress(self._count, self._total, what)
 
 
 def place_of(header: Header) -> str:

@@ -62,7 +62,8 @@ def _errors(db: Database) -> Table:
         "SciPy. Stored; the same whatever the database."
     )
     title = "Implied. Equal learners that a test at 5 % calls different (%)"
-    return Table("implied_errors", title, tuple(rows), digits=1, note=note)
+    about = "A stored study, the same whatever the database"
+    return Table("implied_errors", title, tuple(rows), digits=1, note=note, about=about)
 
 
 def _coverage(db: Database) -> Table:
@@ -95,7 +96,8 @@ def _coverage(db: Database) -> Table:
         "the repetitions that the band was made of)."
     )
     title = "Implied. Scores within mean ± 2 sd (%)"
-    return Table("implied_coverage", title, tuple(rows), digits=1, note=note)
+    about = "A stored study, and this database: additive, fixed, default"
+    return Table("implied_coverage", title, tuple(rows), digits=1, note=note, about=about)
 
 
 def _dominance(db: Database) -> Table:
@@ -125,7 +127,8 @@ def _dominance(db: Database) -> Table:
         "largest of them. Additive, fixed, default."
     )
     title = "Implied. Which learner dominates which (% of sizes)"
-    return Table("implied_dominance", title, tuple(rows), digits=0, note=note)
+    about = "Additive, fixed, default, at some sizes of each dataset"
+    return Table("implied_dominance", title, tuple(rows), digits=0, note=note, about=about)
 
 
 def _curves(db: Database) -> Iterator[tuple[str, xr.DataArray]]:

@@ -72,7 +72,8 @@ def _table_1(db: Database) -> list[Table]:
         if mode == "tuned":
             note = "50 configurations, 3-fold cross-validation; cells are trials."
         head = f"Table 1. CVaR 0.5 of the accuracy, {title}"
-        found.append(Table(f"table_1_{mode}", head, tuple(rows), digits=3, note=note))
+        about = "Over trials, each with its own hyper-parameters and data"
+        found.append(Table(f"table_1_{mode}", head, tuple(rows), digits=3, note=note, about=about))
     return found
 
 

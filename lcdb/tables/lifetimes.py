@@ -100,6 +100,7 @@ def table_2(cube: xr.Dataset | None, printed: Mapping[str, Any]) -> Table:
         rows=tuple(rows),
         digits=1,
         note="The paper prints one number per algorithm and leaves the length of a lifetime open.",
+        about="The paper leaves the length of a lifetime open",
     )
 
 
@@ -136,6 +137,7 @@ def table_of_reruns(cube: xr.Dataset | None) -> Table:
         rows=tuple(rows),
         digits=1,
         note="Figures without numbers in the paper; mean (SD) of the mean return of a lifetime.",
+        about="Mean return of a lifetime; the paper has figures without numbers",
     )
 
 

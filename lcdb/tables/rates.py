@@ -139,4 +139,5 @@ def with_repetitions(db: Database, table: Table) -> Table:
         f"From {fewest} repetitions, the paper's from {_REPETITIONS:,}: rates of rejection grow "
         "with the number of repetitions."
     )
-    return replace(table, note=f"{table.note} {text}".strip())
+    about = f"{table.about}; {fewest} repetitions (paper: {_REPETITIONS:,})"
+    return replace(table, note=f"{table.note} {text}".strip(), about=about)

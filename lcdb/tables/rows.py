@@ -30,6 +30,8 @@ class Row:
         effect size.
     published_sd, ours_sd
         Standard deviations over curves, where the paper prints one.
+    name
+        `row` as people know it: a dataset's name, a learner's long name; `row` unless given.
     """
 
     row: str
@@ -42,6 +44,12 @@ class Row:
     beside: dict[str, float | None] = field(default_factory=dict)
     published_sd: float | None = None
     ours_sd: float | None = None
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return what people call it."""
+        return self.name or self.row
 
     @property
     def difference(self) -> float | None:
@@ -56,6 +64,7 @@ class Table:
     """A published table: its name, what it shows, and its rows.
 
     A `legend` explains columns that several tables share, and is printed once for all of them.
+    `about` says in a few words what the numbers are of: which draws, and what means are over.
     """
 
     name: str
@@ -64,6 +73,7 @@ class Table:
     digits: int = 2
     note: str = ""
     legend: str = ""
+    about: str = ""
 
     @property
     def beside(self) -> list[str]:
@@ -87,7 +97,7 @@ class Table:
         """Return the rows as text; an SD stands in brackets behind its mean."""
         return [
             [
-                row.row,
+                row.title,
                 row.metric,
                 self._with_sd(row.published, row.published_sd),
                 self._with_sd(row.ours, row.ours_sd),
@@ -97,6 +107,38 @@ class Table:
             ]
             for row in self.rows
         ]
+
+    def few(self, more: Sequence[str] = ()) -> tuple[list[str], dict[str, list[list[str]]]]:
+        """Return the titles of the columns that people read first, and their cells by metric.
+
+        Rows without a number of ours are left out, and so are counts and standard deviations.
+
+        Parameters
+        ----------
+        more
+            Names of further columns. Where nothing is published, all further columns are there.
+
+        Examples
+        --------
+        >>> rows = (Row("61", "accuracy", 99.38, 98.5, 105, beside={"W": 0.9}, name="iris (61)"),)
+        >>> titles, by_metric = Table("table_1", "By dataset", rows).few()
+        >>> titles, by_metric["accuracy"]
+        (['published', 'ours', 'difference'], [['iris (61)', '99.38', '98.50', '-0.88']])
+        """
+        rows = [row for row in self.rows if row.ours is not None]
+        columns = {"published": [row.published for row in rows], "ours": [r.ours for r in rows]}
+        columns["difference"] = [row.difference for row in rows]
+        if all(row.published is None for row in self.rows):
+            more = self.beside
+        columns |= {name: [row.beside.get(name) for row in rows] for name in more}
+        numbers = {
+            name: all_of for name, all_of in columns.items() if any(x is not None for x in all_of)
+        }
+        found: dict[str, list[list[str]]] = {}
+        for i, row in enumerate(rows):
+            cells = [self._number(column[i]) for column in numbers.values()]
+            found.setdefault(row.metric, []).append([row.title, *cells])
+        return list(numbers), found
 
     def _number(self, value: float | None) -> str:
         # Rounding comes first: -0.001 is 0.00, not -0.00.
@@ -117,7 +159,7 @@ def render(tables: Sequence[Table], form: str) -> str:
     --------
     >>> table = Table("table_1", "By dataset", (Row("61", "accuracy", 99.38, 98.5, 105),))
     >>> print(render([table], "csv").splitlines()[1])
-    table_1,61,accuracy,99.38,98.5,-0.8799999999999955,,,105,0,0
+    table_1,61,accuracy,99.38,98.5,-0.8799999999999955,,,105,0,0,61
     """
     writers = {"markdown": _markdown, "latex": _latex, "csv": _csv, "json": _json}
     return writers[form](tables)
@@ -165,9 +207,9 @@ def _plain(table: Table, row: Row) -> dict[str, object]:
     named = asdict(row)
     beside = named.pop("beside")
     found = {"table": table.name, **named, **{name: beside.get(name) for name in table.beside}}
-    last = ("published_sd", "ours_sd", "cells", "missing", "constant")
+    last = ("published_sd", "ours_sd", "cells", "missing", "constant", "name")
     after = {name: found.pop(name) for name in last}
-    return {**found, "difference": row.difference, **after}
+    return {**found, "difference": row.difference, **after, "name": row.title}
 
 
 def _csv(tables: Iterable[Table]) -> str:

@@ -6,14 +6,15 @@ Rates are percentages of cells that Shapiro-Wilk rejects at 5 %; a constant cell
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from lcdb.errors import LabelError, did_you_mean
-from lcdb.schema import METRICS, UNIT_DIMS
+from lcdb.schema import LEARNER_ROWS, METRICS, UNIT_DIMS
 from lcdb.tables.contents import dataset_table, missing_table
 from lcdb.tables.frame import curve_frame
 from lcdb.tables.implied import IMPLIED
@@ -402,6 +403,44 @@ _MAKERS: dict[str, Callable[[_Maker], Table]] = {
     "text": _text,
 }
 NAMES = tuple(_MAKERS)
+_ALL_CURVES = "Means over curves of all draws and tunings"
+#: What the numbers of a table are of, in a few words: the draws are those of the paper.
+_ABOUT = {
+    "1": _ALL_CURVES,
+    "2": _ALL_CURVES,
+    "3": "Means over datasets of Table 1",
+    "4": "Means over curves of LREG, all draws and tunings",
+    "5": "Means over curves, all samplings, fixed split",
+    "6": "Means over datasets, samplings, learner pairs",
+    "7": "Share of (dataset, n): additive, fixed, tuned unless named default",
+    "A8": "Rows, features and classes",
+    "A9": "Of all draws that the plan of the database asks for",
+    "B10": "Medians over curves of all draws and tunings",
+    "C11": "Means over curves, varying split",
+    "D12": "Over datasets; by classes over curves of LREG",
+    "D13": _ALL_CURVES,
+    "text": "All draws and metrics; q.95: additive, fixed",
+}
+
+
+def _dataset_names(db: Database) -> dict[str, str]:
+    """Return the names of datasets by id, those of the paper and those of a database."""
+    listed = tomllib.loads((files("lcdb.data") / "datasets.toml").read_text("utf-8"))["dataset"]
+    names = {str(row["id"]): row["name"] for row in listed}
+    names |= {header.id: header.name for header in db.headers.values()}
+    return {id: name if name == id else f"{name} ({id})" for id, name in names.items()}
+
+
+def _with_names(table: Table, datasets: Mapping[str, str]) -> Table:
+    """Return a table whose rows have names of datasets, and long names of learners."""
+
+    def name(row: Row) -> str:
+        learner, _, rest = row.row.partition(" ")
+        if learner not in LEARNER_ROWS:
+            return datasets.get(row.row, "")
+        return f"{LEARNER_ROWS[learner].long_name} ({learner}){rest and f', {rest}'}"
+
+    return replace(table, rows=tuple(replace(row, name=name(row)) for row in table.rows))
 
 
 def tables(
@@ -441,8 +480,12 @@ def tables(
             msg = f"there is no view {view!r}.{did_you_mean(view, VIEWS)}"
             raise LabelError(msg)
     db = db.scaled()
-    make = _Maker(db, views)
+    make, named = _Maker(db, views), _dataset_names(db)
     return [
-        IMPLIED[name](db) if name in IMPLIED else with_repetitions(db, _MAKERS[name](make))
+        IMPLIED[name](db)
+        if name in IMPLIED
+        else _with_names(
+            with_repetitions(db, replace(_MAKERS[name](make), about=_ABOUT[name])), named
+        )
         for name in chosen
     ]

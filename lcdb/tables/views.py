@@ -60,7 +60,9 @@ def some_curves(
     splits = _splits(db, key, view)
     if tuning not in db.headers[key].labels["tuning"] or not splits:
         return None
-    return _as_seen(db.select(key, split=splits, tuning=tuning, metric=metric)[key], view)
+    return _as_seen(
+        db.select(key, sampling=None, split=splits, tuning=tuning, metric=metric)[key], view
+    )
 
 
 def some_draws(db: Database, key: Key, view: str | None) -> xr.DataArray:

@@ -276,8 +276,8 @@ def test_the_command_replays_other_splits_tunings_and_classes(database, tuned, c
     with lcdb.open(database) as db:
         stored = db.curve("iris", "PRIOR", split="varying").sel(n=10)[0]
     assert found["stored"]["accuracy"] == pytest.approx(float(stored))
-    where = ["iris", "NNC", "--sampling", "bootstrap", "--tuning", "tuned", "-n", "40"]
-    assert main(["replay", str(tuned), *where, "--json"]) == 0
+    where = ["iris", "NNC", "--sampling", "bootstrap", "--split", "fixed", "-n", "40"]
+    assert main(["replay", str(tuned), *where, "--tuning", "tuned", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     with lcdb.open(tuned) as db:
         cell = lcdb.replay(db, "iris", "NNC", "bootstrap", "fixed", 40, 0, tuning="tuned")

@@ -83,7 +83,7 @@ def test_damage_in_values_is_told_when_they_are_read(database_folder, tmp_path):
     with lcdb.open(path) as db:
         assert db.curve(61, "QDC").notnull().all()
         assert db.curve(61, "LDC", metric="auc").shape == (42, 5)
-        curve = db.curve(61, "LDC")
+        curve = db.curve(61, "LDC", sampling="additive", split="fixed")
         with pytest.raises(DamagedError, match=r"61\.nc cannot be read.*'lcdb verify'"):
             curve.load()
         with pytest.raises(DamagedError, match="lcdb verify"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import inspect
 import itertools
 import json
 from dataclasses import replace
@@ -12,6 +14,10 @@ import pytest
 import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lcdb_builders.commands import curve as curve_command
+from lcdb_builders.commands import replay as replay_command
+from lcdb_builders.predict.curve import learning_curve
+from lcdb_builders.predict.predictions import derive, predictions
 
 import lcdb
 from lcdb.cli import main
@@ -20,7 +26,9 @@ from lcdb.errors import (
     NotBuiltError,
     PartialCurveWarning,
 )
+from lcdb.plot import FIGURES
 from lcdb.schema import METRICS, STATUSES, UNIT_DIMS
+from lcdb.shipped import crossing
 from lcdb.shipped import experiments as shipped_experiments
 from tests.support.cubes import toy_units, write_cube
 from tests.support.plausible import (
@@ -162,7 +170,7 @@ def test_every_curve_is_what_plain_h5py_reads(database_folder, db, metric):
 
 @pytest.mark.process
 def test_a_curve_carries_its_units_and_its_place(db):
-    curve = db.curve(61, "QDC", sampling="bootstrap", split="varying", metric="brier")
+    curve = db.curve(61, "QDC", sampling="random", split="varying", metric="brier")
     assert curve.name == "brier"
     assert curve.attrs["direction"] == "minimize"
     assert curve.attrs["units"] == "1"
@@ -208,7 +216,7 @@ def test_a_dataset_that_was_handed_out_may_be_changed(db):
 
 LABELS = {
     "learner": ["LDC", "QDC", "NNC"],
-    "sampling": ["additive", "bootstrap"],
+    "sampling": ["additive", "random"],
     "split": ["fixed", "varying"],
     "tuning": ["default", "tuned"],
 }
@@ -276,6 +284,43 @@ def test_a_tree_holds_every_cube(db):
     assert not tree["61"]["accuracy"].variable._in_memory
 
 
+# -- draws that nobody asked for -------------------------------------------------------------------
+
+
+def test_draws_are_the_same_wherever_nothing_is_asked_for(db):
+    usual = {"sampling": "random", "split": "varying"}
+    functions = [lcdb.Database.curve, lcdb.Database.select, derive, predictions, learning_curve]
+    for function in functions:
+        parameters = inspect.signature(function).parameters
+        assert {dim: parameters[dim].default for dim in usual} == usual, function
+    for command in (replay_command, curve_command):
+        parser = argparse.ArgumentParser()
+        command.configure(parser)
+        assert {dim: parser.get_default(dim) for dim in usual} == usual, command
+    labels = dict(lcdb.reporting.curves(db, datasets=[61])[61].coords)
+    assert {dim: labels[dim].item() for dim in usual} == usual
+    drawn = []
+    for name, figure in FIGURES.items():
+        choice = figure.choice(name, db, 61, "accuracy", None, {}, "none")
+        if all(isinstance(choice.labels[dim], str) for dim in usual):
+            drawn.append({dim: choice.labels[dim] for dim in usual} == usual)
+    assert any(drawn) and drawn.count(False) == 7  # the paper's own: 1a, 2b, 2c, 2d, 3a, 3b, D5
+
+
+def test_a_database_without_these_draws_says_which_it_has():
+    """Curves are never of other draws than the reader thinks; a page says what it is of."""
+    with crossing() as db:
+        told = r"sampling 'random' is not in .* It holds: additive\. Ask for one of these, as "
+        for ask in (lambda: db.curve("iris", "LDC"), db.select, lambda: db.select("iris")):
+            with pytest.raises(LabelError, match=told + "sampling='additive'"):
+                ask()
+        assert db.curve("iris", "LDC", sampling="additive").sizes["repetition"] == 1000
+        found = lcdb.reporting.curves(db, datasets=["iris"])[61]
+        assert (found.sampling.item(), found.split.item()) == ("additive", "varying")
+        choice = FIGURES["means"].choice("means", db, 61, "accuracy", None, {}, "none")
+        assert choice.labels["sampling"] == "additive"
+
+
 # -- status ----------------------------------------------------------------------------------------
 
 
@@ -291,9 +336,9 @@ def test_a_curve_with_gaps_warns_and_one_without_values_raises(copy, status):
             with pytest.warns(PartialCurveWarning, match=told) as caught:
                 db.curve(61, **UNIT)
             assert caught[0].filename == __file__
-        table = db.select(61, learner="LDC", split="fixed")[61].status
+        table = db.select(61, learner="LDC", sampling=None, split="fixed")[61].status
         assert table.sel(sampling="additive", tuning="default") == status
-        assert (table.sel(sampling="bootstrap") == "complete").all()
+        assert (table.sel(sampling="random") == "complete").all()
     set_status(path, status, **UNIT, empty=True)
     with lcdb.open(copy) as db:
         with pytest.raises(NotBuiltError, match=rf"{name} has no values: status '{status}'"):
@@ -319,7 +364,7 @@ def test_the_reason_comes_from_the_manifest_if_there_is_one(copy):
         with pytest.raises(NotBuiltError, match=r"status 'failed' \(n = 3: singular matrix\);"):
             db.curve(61, **UNIT)
         with pytest.warns(PartialCurveWarning, match=r"status 'partial' \(sizes up to 20\):"):
-            db.curve(61, "QDC")
+            db.curve(61, **{**UNIT, "learner": "QDC"})
         told = db.status().query("reason != ''")
         assert list(told["reason"]) == ["n = 3: singular matrix", "sizes up to 20"]
     for text in ("", "[]", "{", '{"current": {"units": [{"unit": 3}]}}', '{"current": 1}'):

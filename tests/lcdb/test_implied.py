@@ -72,7 +72,7 @@ def test_the_tables_print_what_was_counted(capsys):
         errors, coverage, dominance = tables.tables(db, ["implied"])
         assert tables.tables(db, ["errors"]) == [errors]
         folder = str(db.path)
-        curve = db.curve("iris", "NMC").dropna("n").values
+        curve = db.curve("iris", "NMC", sampling="additive", split="fixed").dropna("n").values
     record = counted()
     some = [row["t"] for row in record["rates"]
             if row["population"] == "two normals" and row["repetitions"] == 25]  # fmt: skip

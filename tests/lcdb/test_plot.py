@@ -133,7 +133,7 @@ def test_figures_say_what_they_are_of():
             plot.non_gaussian_share(some).get_title(loc="left"),
             plot.non_gaussian_panels(some)[0].figure.get_suptitle(),
         ]
-    assert titles[0].startswith("iris · bootstrap · fixed · accuracy")
+    assert titles[0].startswith("iris · bootstrap · varying · accuracy")
     assert titles[1] == titles[2] == "iris · random · varying · Brier score"
     assert titles[3] == "balance-scale, iris · random · varying · Brier score"
     assert titles[4].startswith(titles[3])

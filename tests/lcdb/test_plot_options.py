@@ -202,7 +202,7 @@ def test_ticks_of_log_axes_are_plain_numbers(low, high, named):
 @pytest.mark.process
 def test_tuned_curves_are_drawn(db):
     ax = plot.draw(db, "means", dataset="61", tuning="tuned", learner="QDC")
-    assert "additive · fixed · tuned" in ax.get_title(loc="left")
+    assert "random · varying · tuned" in ax.get_title(loc="left")
     expected = db.curve(61, "QDC", tuning="tuned").dropna("n").mean("repetition")
     np.testing.assert_allclose(lines(ax)["QDC"].get_ydata(), expected)
 

@@ -326,6 +326,8 @@ def test_the_reference_database_has_its_page():
         text = blocks(page, Text, "What the database holds")[0].text
         assert f" and ADAB) on {len(ids)} datasets" in text and len(db.headers) > len(ids)
         assert "none and standard" in text
+        names = blocks(page, Text, "What the database holds")[1].text
+        assert "LDC, linear discriminant classifier; QDC, quadratic" in names
         (text,) = blocks(page, Text, NAMES[7])
         assert "alone say in none of 2 comparisons" in text.text
         assert "apart" not in blocks(page, Text, "In short")[0].text
@@ -347,13 +349,18 @@ def test_learners_and_datasets_without_values_are_named(tmp_path):
     labels = {"sampling": "additive", "split": "fixed", "tuning": "default"}
     set_status(cubes / "61.nc", "failed", empty=True, learner="QDC", **labels)
     with lcdb.open(tmp_path, check=False) as db:
-        text = "\n".join(b.text for b in blocks(lcdb.report(db), Text, "What the database holds"))
+        with pytest.raises(
+            LabelError, match=r"It holds: additive, bootstrap\. Ask for one of these"
+        ):
+            lcdb.report(db)
+        page = lcdb.report(db, sampling="additive")
+        text = "\n".join(b.text for b in blocks(page, Text, "What the database holds"))
         assert "No such curves are there of lone" in text
         alone = lcdb.report(db, sampling="bootstrap")
         assert alone.title == "Learning curves of lone: accuracy"
         assert "Which learner is best" not in [part.title for part in alone.sections]
         with pytest.raises(LabelError, match="tuning 'tuned' is not in"):
-            lcdb.report(db, tuning="tuned")
+            lcdb.report(db, sampling="additive", tuning="tuned")
         with pytest.raises(NotBuiltError, match="no curves of auc, bootstrap"):
             lcdb.report(db, metric="auc", sampling="bootstrap", datasets=["iris"])
 

@@ -110,3 +110,9 @@ def test_attributes_agree():
         assert kind == {"text": "string", "integer": "integer"}[attribute.kind]
     assert const(attributes, "cube_kind") == schema.CUBE_KIND
     assert attributes["properties"]["format_version"]["maximum"] == schema.FORMAT_VERSION
+
+
+def test_every_learner_has_a_long_name_of_its_own():
+    names = [row.long_name for row in schema.LEARNER_ROWS.values()]
+    assert all(names) and len(set(names)) == len(names)
+    assert not set(names) & set(schema.LEARNERS)

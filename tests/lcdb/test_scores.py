@@ -69,8 +69,8 @@ def test_the_plain_file_stays_as_it_is_and_gives_the_count(shipped):
         xr.testing.assert_equal(plain["accuracy"], cube["accuracy"])
     counts = (cube["accuracy"].astype(float) * cube["n_test"]).round()
     curve = shipped.curve("iris", "QDC", split="varying").dropna("n")
-    here = counts.sel(learner="QDC", sampling="additive", split="varying", tuning="default")
-    rows = cube["n_test"].sel(sampling="additive", split="varying")
+    here = counts.sel(learner="QDC", sampling="random", split="varying", tuning="default")
+    rows = cube["n_test"].sel(sampling="random", split="varying")
     xr.testing.assert_equal((here / rows).sel(n=curve.n).drop_attrs(), curve.drop_attrs())
 
 
@@ -78,14 +78,14 @@ def test_the_plain_file_stays_as_it_is_and_gives_the_count(shipped):
 def test_other_scores_are_what_is_stored(shipped, metric):
     curve = shipped.curve("iris", "LDC", metric=metric)
     stored = shipped["iris"][metric].sel(
-        learner="LDC", sampling="additive", split="fixed", tuning="default"
+        learner="LDC", sampling="random", split="varying", tuning="default"
     )
     assert curve.dtype == np.float64
     np.testing.assert_array_equal(curve.values, stored.values)
 
 
 def test_a_share_may_be_compared_with_what_one_types(shipped):
-    curve = shipped.curve("iris", "LDC")
+    curve = shipped.curve("iris", "LDC", sampling="additive", split="fixed")
     rows = 45  # of the fixed test set
     for count in range(rows + 1):
         hits = int((shipped["iris"]["accuracy"].sel(
@@ -178,6 +178,24 @@ def test_a_quantile_between_two_counts_that_is_the_target_reaches_it():
     curve = xr.DataArray(counts / 45, {"n": [10]}, ("n", "repetition"), "accuracy")
     assert np.quantile(counts[0] / 45, 0.5) != 0.9
     assert lcdb.analysis.sample_size_for(curve, 0.9, quantile=0.5) == 10
+
+
+def test_both_ways_to_ask_for_rows_ask_the_same_by_default(shipped):
+    """The mean, exactly: targets are the means of a curve, as fractions of whole numbers."""
+    curve = shipped.curve("iris", "LDC").dropna("n")
+    rows = shipped["iris"].n_test.sel(sampling="random", split="varying", n=curve.n)
+    counts = np.rint(curve * rows).astype(int)
+    targets = [
+        float(Fraction(int(c), int(t)))
+        for c, t in zip(counts.sum("repetition").values, rows.sum("repetition").values, strict=True)
+    ]
+    assert any(curve.mean("repetition").values[i] < target for i, target in enumerate(targets))
+    for target in targets:
+        asked = lcdb.analysis.sample_size_for(curve, target)
+        needed = lcdb.analysis.rows_needed(curve, target)
+        assert needed.answer == "seen" and needed.rows == asked
+        means = curve.mean("repetition") >= target - 1e-9
+        assert asked == min(n for n in curve.n.values if means.sel(n=slice(n, None)).all())
 
 
 def test_stored_float32_reaches_its_target_too():

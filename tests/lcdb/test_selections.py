@@ -153,7 +153,7 @@ def test_a_whole_cube_needs_no_dask(shipped, monkeypatch):
     found = analysis.summary(cube, [0.5])
     assert found.metric.values.tolist() == ["accuracy", "auc", "brier", "cross_entropy"]
     curve = shipped.curve("iris", "QDC", split="varying")
-    here = found.sel(learner="QDC", sampling="additive", split="varying", tuning="default")
+    here = found.sel(learner="QDC", sampling="random", split="varying", tuning="default")
     expected = analysis.summary(curve, [0.5])
     for name in ("mean", "quantile", "distinct"):
         np.testing.assert_array_equal(here[name].sel(metric="accuracy"), expected[name])

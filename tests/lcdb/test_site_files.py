@@ -27,7 +27,7 @@ from lcdb.errors import ArgumentError, NotFoundError, ReadError, StaleError, Sto
 from lcdb.remote import making
 from lcdb.remote.format import encode
 from lcdb.remote.making import cube_index
-from lcdb.schema import METRICS
+from lcdb.schema import LEARNER_ROWS, METRICS
 from lcdb.site import write_site
 from lcdb.site.cells import PROBABILITIES
 from lcdb.site.content import PAGE, Content, page_files
@@ -49,6 +49,29 @@ def site(tmp_path_factory) -> Path:
 
 def described(site: Path) -> dict:
     return json.loads((site / "site.json").read_bytes())
+
+
+def test_the_page_is_told_names_and_what_is_usual(site):
+    told = described(site)
+    assert told["usual"] == {"sampling": "random", "split": "varying", "tuning": "default"}
+    assert told["long_names"] == {row.name: row.long_name for row in LEARNER_ROWS.values()}
+
+
+def test_a_site_says_how_far_it_is(tmp_path, capsys):
+    steps: list[tuple[int, int, str]] = []
+    list(write_site(IRIS, tmp_path / "site", sizes="10", progress=lambda *step: steps.append(step)))
+    assert steps == [(1, 2, "index of iris (61)"), (2, 2, "72 files of iris (61)")]
+    command = ["site", str(IRIS), "--out", str(tmp_path / "site"), "--sizes", "10"]
+    assert main([*command, "--cubes", "none"]) == 0
+    assert capsys.readouterr().err == "1 of 1: 72 files of iris (61)\n"
+
+
+def test_files_come_dataset_by_dataset():
+    with lcdb.tutorial() as db:
+        content = Content(db, "10", ".", {})
+        found = [(key, name) for key, names in content.by_dataset() for name in names]
+    assert [name for _, name in found] == list(content.paths())
+    assert {key for key, name in found if name.startswith("data/61/")} == {61}
 
 
 # -- tables ----------------------------------------------------------------------------------------

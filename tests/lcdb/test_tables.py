@@ -41,7 +41,8 @@ from tests.support.plausible import write_database
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("db")
     splits = ("fixed", "varying", "pool")
-    return write_database(folder, repetitions=60, splits=splits)
+    samplings = ("additive", "bootstrap")
+    return write_database(folder, repetitions=60, splits=splits, samplings=samplings)
 
 
 @pytest.fixture
@@ -236,7 +237,7 @@ def test_views_stand_beside_and_never_instead(db, folder, capsys):
 
 @pytest.mark.process
 def test_duplicate_seeds_re_index_repetitions(db):
-    scores = db.curve(61, "LDC", metric="brier").load()
+    scores = db.curve(61, "LDC", sampling="additive", metric="brier").load()
     again = duplicate_seeds(scores)
     assert again.sizes == scores.sizes
     assert set(again.values[5].tolist()) < set(scores.values[5].tolist())
@@ -465,3 +466,98 @@ def test_a_table_as_text():
     last = ["11", "auc", "", "0.00", "", "0.50", "3", "0", "0"]
     assert table.cells() == [first, ["37", "auc", *7 * [""]], last]
     assert table.told() == [first, last]
+
+
+# -- for people ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def every():
+    """All tables of the tutorial, and table 1 with a view: made once."""
+    with lcdb.tutorial() as tutorial:
+        views = tables(tutorial, ["1"], ["duplicate_seeds"])
+        return {None: tables(tutorial), "1": tables(tutorial, ["1"]), "duplicate_seeds": views}
+
+
+@pytest.fixture
+def printed_by(every, capsys, monkeypatch):
+    """What ``lcdb tables`` prints of the tutorial in a terminal of 80 columns."""
+
+    def made(_, names, views):
+        return every[views[0] if views else names[0] if names else None]
+
+    monkeypatch.setattr("lcdb.commands.tables.tables", made)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def printed(*options):
+        with lcdb.tutorial() as tutorial:
+            assert main(["tables", str(tutorial.path), *options]) == 0
+        return capsys.readouterr()
+
+    return printed
+
+
+@pytest.mark.slow
+def test_a_terminal_of_80_columns_shows_whole_names_and_numbers(every, printed_by):
+    out, err = printed_by()
+    assert max(map(len, out.splitlines())) <= 80 and "…" not in out
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    for row in every["1"][0].rows:
+        if row.ours is not None:
+            name = {"11": "balance-scale (11)", "61": "iris (61)"}[row.row]
+            assert f"{name} {row.published:.2f} {row.ours:.2f} {row.difference:.2f}" in lines
+    assert "--columns all" in err and "200 repetitions" in err
+
+
+@pytest.mark.slow
+def test_one_line_says_what_the_numbers_are_of(every, printed_by):
+    """The draws are those of the paper: every table says which, and no such line is folded."""
+    lines = printed_by().out.splitlines()
+    for table in every[None]:
+        assert table.about and len(table.about) <= 80
+        assert table.about in lines or all(row.ours is None for row in table.rows)
+        assert not table.legend or table.legend[:40] not in "\n".join(lines)
+    assert "additive, fixed, tuned" in every[None][list(NAMES).index("7")].about
+
+
+@pytest.mark.slow
+def test_all_columns_are_there_for_those_who_ask(every, printed_by):
+    few, (out, err) = printed_by("--table", "1").out, printed_by("--table", "1", "--columns", "all")
+    (table,) = every["1"]
+    assert all(word in out for name in table.header()[1:-2] for word in name.split())
+    for cells, row in zip(table.cells(), table.rows, strict=True):
+        assert row.ours is None or all(cell in out for cell in cells)
+    assert "D'Agostino" in out and "D'Agostino" not in few
+    assert "Beside a rate" in out and "bootstrap; fixed, varying" in err
+
+
+@pytest.mark.slow
+def test_views_that_are_asked_for_are_among_the_few_columns(every, printed_by):
+    out = printed_by("--view", "duplicate_seeds").out
+    row = next(row for row in every["duplicate_seeds"][0].rows if row.ours is not None)
+    assert "duplicate_seeds" in out and f"{row.beside['duplicate_seeds']:.2f}" in out
+
+
+@pytest.mark.slow
+def test_files_have_ids_and_names(every):
+    rows = csv.DictReader(io.StringIO(render(every[None], "csv")))
+    names = {row["row"]: row["name"] for row in rows}
+    assert names["61"] == "iris (61)" and names["1063"] == "kc2 (1063)"
+    assert names["GSVC"] == "Gaussian support vector classifier (GSVC)"
+    assert names["LDC random"] == "linear discriminant classifier (LDC), random"
+    assert names["imbalanced"] == "imbalanced"
+    assert "| iris (61) | accuracy |" in render(every["1"], "markdown")
+
+
+def test_what_nobody_published_stands_beside_what_explains_it():
+    rows = (Row("LDC over QDC", "accuracy", None, 40.0, beside={"from n": 5.0}),)
+    few = Table("x", "y", rows, digits=0).few()
+    assert few == (["ours", "from n"], {"accuracy": [["LDC over QDC", "40", "5"]]})
+    both = (Row("a", "auc", 1.0, 2.0, beside={"W": 1.0}), Row("b", "auc", None, None))
+    few = Table("x", "y", both, digits=0).few()
+    assert few == (["published", "ours", "difference"], {"auc": [["a", "1", "2", "1"]]})
+
+
+def test_a_database_of_experiments_has_tables_without_numbers(capsys):
+    assert main(["tables", "experiments", "--table", "A9"]) == 0
+    assert "no learning curves" in capsys.readouterr().err

@@ -88,7 +88,7 @@ def write_database(folder: Path, repetitions: int = 5, **options) -> Path:
     """Write a database of three cubes that differ in length, learners and repetitions."""
     cubes = folder / "cubes"
     cubes.mkdir(parents=True)
-    some = {"learners": ("LDC", "QDC", "NNC"), "samplings": ("additive", "bootstrap")}
+    some = {"learners": ("LDC", "QDC", "NNC"), "samplings": ("additive", "random")}
     options = {**some, "splits": ("fixed", "varying"), "tunings": ("default", "tuned"), **options}
     more = {**options, "learners": ("LDC", "MLP")}
     write_plausible(cubes / "61.nc", snapshot_of("61", "iris", 60), repetitions, **options)

@@ -67,7 +67,9 @@ function notice(text) {
 
 function nav() {
   const held = document.activeElement?.id;
-  at("views").replaceChildren(...Object.entries(VIEWS).map(([name, one]) => html("a", {
+  at("views").replaceChildren(...Object.entries(VIEWS).map(([name, one]) => (one.unavailable?.(dataset()) && name !== figure.state.view ? html("a", {
+    id: `view-${name}`, role: "link", "aria-disabled": "true", title: one.unavailable(dataset()),
+  }, one.label) : html("a", {
     href: format({ ...figure.state, view: name }), id: `view-${name}`,
     "aria-current": name === figure.state.view ? "page" : null,
     onclick: (event) => {
@@ -75,7 +77,7 @@ function nav() {
       event.preventDefault();
       change({ view: name }, true);
     },
-  }, one.label)));
+  }, one.label))));
   if (held?.startsWith("view-")) at(held)?.focus();
 }
 
@@ -87,7 +89,9 @@ function form() {
 
 function reading() {
   const { caption, note, columns, rows } = view().read(figure.model);
-  const as = (content) => (typeof content === "object" ? [html("span", { class: `swatch ${content.classes}`, "aria-hidden": "true" }), content.text] : [String(content)]);
+  const as = (content) => (typeof content === "object" ? [
+    content.classes ? html("span", { class: `swatch ${content.classes}`, "aria-hidden": "true" }) : null, content.text,
+    content.more ? html("small", {}, ` ${content.more}`) : null].filter(Boolean) : [String(content)]);
   const opens = rows.some((row) => row.opens);
   const body = rows.map((row) => html("tr", { "data-row": row.learner },
     ...row.cells.map((content, i) => html(i ? "td" : "th", i ? {} : { scope: "row" }, ...as(content))),
@@ -226,17 +230,22 @@ async function render() {
   nav();
   form();
   at("figure").setAttribute("aria-busy", "true");
+  if (figure.shown !== figure.state.view) waiting();
+  const partly = (model, how) => {
+    if (turn !== figure.turn) return;
+    figure.model = model;
+    heading(how);
+    draw();
+  };
   try {
     const model = dataset().sizes.length
-      ? await view().load(figure.site, dataset(), { ...figure.state })
+      ? await view().load(figure.site, dataset(), { ...figure.state }, partly)
       : { none: "Nothing of this dataset was computed yet." };
     if (turn !== figure.turn) return; // somebody chose something else meanwhile
     figure.model = model;
+    figure.shown = figure.state.view;
     if (model.none) return nothing(model.none);
-    const { title, subtitle } = view().title(model);
-    at("title").textContent = title;
-    at("subtitle").textContent = subtitle;
-    document.title = `${title} · learning curves`;
+    heading();
     for (const id of ["code", "numbers"]) at(id).hidden = false;
     draw();
     reading();
@@ -255,14 +264,27 @@ async function render() {
   }
 }
 
-function nothing(text) {
+function heading(how = "") {
+  const { title, subtitle } = view().title(figure.model);
+  at("title").textContent = title;
+  at("subtitle").textContent = [subtitle, how].filter(Boolean).join(" · ");
+  document.title = `${title} · learning curves`;
+}
+
+/** What was shown is another figure: say that the next one is on its way. */
+function waiting() {
+  figure.model = null;
+  nothing("Reading the numbers of this figure …", false);
+}
+
+function nothing(text, isAll = true) {
   figure.plots = [];
   at("title").textContent = view().label;
   at("subtitle").textContent = "";
   for (const id of ["charts", "reading", "tools"]) at(id).replaceChildren();
   for (const id of ["code", "numbers"]) at(id).hidden = true;
   at("charts").replaceChildren(html("p", { class: "none" }, text));
-  performance.mark("nothing to show");
+  if (isAll) performance.mark("nothing to show");
 }
 
 // -- light and dark --------------------------------------------------------------------------------

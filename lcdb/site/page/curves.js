@@ -3,7 +3,7 @@
 import { Plot, colour, padded, roomFor, spoken } from "./chart.js";
 import { shown } from "./numbers.js";
 import { ofCurves } from "./python.js";
-import { circumstances, datasetName, listed, metricName, named, share } from "./words.js";
+import { circumstances, datasetName, listed, longName, metricName, named, share } from "./words.js";
 
 const near = (list, q) => list.findIndex((one) => Math.abs(one - q) < 1e-9);
 
@@ -82,7 +82,7 @@ export const curves = {
       rows: order.map((one) => ({
         learner: one.learner,
         opens: { view: "cell", one: one.learner },
-        cells: [named(one.learner, one.classes), shown(one.mean[i]), shown(one.median[i]),
+        cells: [named(site, one.learner, one.classes), shown(one.mean[i]), shown(one.median[i]),
           ...(q === null ? [] : [shown(one.low[i]), shown(one.high[i])]), shown(one.sd[i]), one.count[i]],
       })),
     };
@@ -90,8 +90,9 @@ export const curves = {
 
   table({ site, dataset, lines }) {
     const rows = lines.flatMap((one) => dataset.sizes.map((n, i) =>
-      [one.learner, n, one.count[i], one.mean[i], one.sd[i], ...one.all(i)]));
-    return { columns: ["learner", "n", "count", "mean", "sd", ...site.probabilities.map((q) => `q${q}`)], rows };
+      [one.learner, n, one.count[i], one.mean[i], one.sd[i], ...one.all(i), longName(site, one.learner)]));
+    const columns = ["learner", "n", "count", "mean", "sd", ...site.probabilities.map((q) => `q${q}`), "long_name"];
+    return { columns, rows };
   },
 
   python: ({ site, dataset, state, q }) =>

@@ -61,6 +61,12 @@ export class Site {
     return this.statuses[status[place]];
   }
 
+  /** Whether a curve has values. */
+  isThere(dataset, learner, state) {
+    const status = this.status(dataset, learner, state);
+    return status === "complete" || status === "partial";
+  }
+
   /** Whether a dataset has the labels of a panel. */
   has(dataset, state) {
     return ["sampling", "split", "tuning"].every((dim) => dataset.labels[dim].includes(state[dim]));

@@ -4,7 +4,7 @@ import { Plot } from "./chart.js";
 import { brief, svg } from "./elements.js";
 import { pValue, percent, shown } from "./numbers.js";
 import { ofNormality } from "./python.js";
-import { metricWord, samplingName, splitName, tuningName, datasetName, named } from "./words.js";
+import { metricWord, samplingName, splitName, tuningName, datasetName, longName, named } from "./words.js";
 
 const LEVEL = 0.05;
 const HEAD = 30;
@@ -29,12 +29,25 @@ export const normality = {
   label: "Normality",
   uses: ["test", "axis"],
 
-  async load(site, dataset, state) {
+  /** Rows are shown as they come: a server may have to compute the tests of every dataset first. */
+  async load(site, dataset, state, partly) {
     const shownSets = site.datasets.filter((one) => site.has(one, state) && one.scaling === dataset.scaling && one.sizes.length);
-    const panels = await Promise.all(shownSets.map((one) => site.panel(one, state, "tests")));
+    const panels = [];
+    let count = 0;
+    await Promise.all(shownSets.map(async (one, d) => {
+      panels[d] = await site.panel(one, state, "tests");
+      count += 1;
+      const some = this.model(site, dataset, state, shownSets, panels);
+      if (count < shownSets.length && some.rows.length) partly(some, `${count} of ${shownSets.length} datasets so far`);
+    }));
+    const model = this.model(site, dataset, state, shownSets, panels);
+    return model.rows.length ? model : { none: "Nothing was built under these choices." };
+  },
+
+  model(site, dataset, state, shownSets, panels) {
     const isLattice = state.test === "lattice" && state.metric === "accuracy";
     const name = isLattice ? "lattice_p" : "shapiro_p";
-    const rows = shownSets.flatMap((one, d) => one.labels.learner.map((learner, i) => {
+    const rows = shownSets.flatMap((one, d) => (panels[d] ? one.labels.learner : []).map((learner, i) => {
       const panel = panels[d];
       const row = (column) => Array.from(panel.row(column, i));
       const [p, constant, count, w] = [name, "constant", "count", "shapiro_w"].map(row);
@@ -131,15 +144,15 @@ export const normality = {
       rows: here.map((row) => ({
         learner: row.learner,
         opens: { view: "cell", one: row.learner },
-        cells: [named(row.learner, row.learner === state.one ? "chosen" : ""), shown(row.w[i]), pValue(row.p[i]), words[row.kinds[i]], percent(row.share)],
+        cells: [named(site, row.learner, row.learner === state.one ? "chosen" : ""), shown(row.w[i]), pValue(row.p[i]), words[row.kinds[i]], percent(row.share)],
       })),
     };
   },
 
-  table: ({ rows, isLattice }) => ({
-    columns: ["dataset", "learner", "n", "shapiro_w", isLattice ? "lattice_p" : "shapiro_p", "result"],
+  table: ({ site, rows, isLattice }) => ({
+    columns: ["dataset", "learner", "n", "shapiro_w", isLattice ? "lattice_p" : "shapiro_p", "result", "long_name"],
     rows: rows.flatMap((row) => row.dataset.sizes.map((n, i) =>
-      [row.dataset.name || row.dataset.id, row.learner, n, row.w[i], row.p[i], row.kinds[i]])),
+      [row.dataset.name || row.dataset.id, row.learner, n, row.w[i], row.p[i], row.kinds[i], longName(site, row.learner)])),
   }),
 
   python: ({ site, dataset, state }) => ofNormality(site, dataset, state),

@@ -17,10 +17,14 @@ export const pair = {
   label: "Two learners",
   uses: ["pair", "axis"],
 
+  /** Why a dataset has no such figure, if it has none. */
+  unavailable: (dataset) => (dataset.summary
+    ? "Paired differences take the repetitions, and of this dataset there is a summary."
+    : dataset.labels.learner.length < 2 ? "There is one learner." : ""),
+
   async load(site, dataset, state) {
-    if (dataset.summary) {
-      return { none: "Paired differences take the repetitions, and of this dataset there is a summary." };
-    }
+    const why = this.unavailable(dataset);
+    if (why) return { none: why };
     if (state.a === state.b) return { none: "Choose two different learners." };
     const panel = await site.panel(dataset, state, "pairs");
     const all = dataset.labels.learner;

@@ -3,7 +3,7 @@
 import { Plot, colour, roomFor, spoken } from "./chart.js";
 import { ranks as ranksOf, shown } from "./numbers.js";
 import { ofRanks } from "./python.js";
-import { circumstances, datasetName, metricWord, named } from "./words.js";
+import { circumstances, datasetName, longName, metricWord, named } from "./words.js";
 
 export const ranks = {
   label: "Ranks",
@@ -59,7 +59,7 @@ export const ranks = {
     return there.sort((a, b) => away(a) - away(b))[0]?.learner;
   },
 
-  read({ dataset, state, lines }) {
+  read({ site, dataset, state, lines }) {
     const i = dataset.sizes.indexOf(state.n);
     const order = [...lines].sort((a, b) => a.ranks[i] - b.ranks[i] || 0);
     return {
@@ -68,14 +68,15 @@ export const ranks = {
       rows: order.map((one) => ({
         learner: one.learner,
         opens: { view: "cell", one: one.learner },
-        cells: [named(one.learner, one.classes), Number.isNaN(one.ranks[i]) ? "–" : String(one.ranks[i]), shown(one.values[i])],
+        cells: [named(site, one.learner, one.classes), Number.isNaN(one.ranks[i]) ? "–" : String(one.ranks[i]), shown(one.values[i])],
       })),
     };
   },
 
-  table: ({ dataset, state, lines }) => ({
-    columns: ["learner", "n", state.middle, "rank"],
-    rows: lines.flatMap((one) => dataset.sizes.map((n, i) => [one.learner, n, one.values[i], one.ranks[i]])),
+  table: ({ site, dataset, state, lines }) => ({
+    columns: ["learner", "n", state.middle, "rank", "long_name"],
+    rows: lines.flatMap((one) => dataset.sizes.map((n, i) =>
+      [one.learner, n, one.values[i], one.ranks[i], longName(site, one.learner)])),
   }),
 
   python: ({ site, dataset, state }) => ofRanks(site, dataset, state, site.metric(state.metric).direction),

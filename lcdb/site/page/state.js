@@ -40,13 +40,10 @@ export function parse(site, text) {
   state.dataset = oneOf(asked.get("dataset"), keys, keys[0], lost, "dataset");
   state.metric = oneOf(asked.get("metric"), site.metrics.map((m) => m.name), "accuracy", lost, "metric");
   const dataset = site.dataset(state.dataset);
-  for (const [dim, usual] of [["sampling", "random"], ["split", "varying"], ["tuning", "default"]]) {
+  for (const [dim, usual] of Object.entries(site.usual)) {
     state[dim] = oneOf(asked.get(dim), dataset.labels[dim], usual, lost, dim);
   }
-  const has = (learner) => {
-    const status = site.status(dataset, learner, state);
-    return status === "complete" || status === "partial";
-  };
+  const has = (learner) => site.isThere(dataset, learner, state);
   const wanted = asked.getAll("learner");
   const { learner: all } = dataset.labels;
   lost.push(...wanted.filter((one) => !all.includes(one)).map((one) => `learner “${one}”`));

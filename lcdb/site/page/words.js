@@ -36,5 +36,8 @@ export function listed(names) {
 /** A probability as a percentage: 0.025 is 2.5 %. */
 export const share = (q) => `${Number((100 * q).toPrecision(6))} %`;
 
+/** What a learner is called in full; nothing of learners that are not built in. */
+export const longName = (site, learner) => (Object.hasOwn(site.long_names, learner) ? site.long_names[learner] : "");
+
 /** A cell that names a learner in its colour, for tables. */
-export const named = (learner, classes) => (classes ? { text: brief(learner, 40), classes } : brief(learner, 40));
+export const named = (site, learner, classes) => ({ text: brief(learner, 40), classes, more: longName(site, learner) });

@@ -58,7 +58,7 @@ def test_a_summary_has_all_but_its_repetitions(page, tmp_path, elsewhere, capsys
     write_plausible(path, snapshot_of("61", "iris", 40), 60, learners=("NMC", "LDC", "QDC"))
     with lcdb.open(tmp_path / "full") as db:
         list(summarize(db, tmp_path / "db", sizes="10,20"))
-        whole = lcdb.analysis.summary(db.curve("iris", "LDC"))
+        whole = lcdb.analysis.summary(db.curve("iris", "LDC", sampling="additive", split="fixed"))
     elsewhere(tmp_path / "db", "#learner=LDC&n=20&band=0.05")
     at = whole.sel(n=20)
     numbers = [float(at["mean"]), *(float(at["quantile"].sel(q=q)) for q in (0.5, 0.05, 0.95))]

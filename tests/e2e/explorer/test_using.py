@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
+import threading
 from xml.etree import ElementTree
 
 import numpy as np
@@ -108,7 +110,8 @@ def test_files_hold_the_numbers_and_the_picture(shown, tmp_path):
     shown.go("dataset=61&learner=LDC&metric=brier&sampling=additive&split=fixed")
     header, *lines = csv.reader(io.StringIO(saved(shown, "#save-csv")))
     with lcdb.tutorial() as db:
-        curve = db.curve("iris", "LDC", metric="brier").dropna("n")
+        labels = {"sampling": "additive", "split": "fixed", "metric": "brier"}
+        curve = db.curve("iris", "LDC", **labels).dropna("n")
     assert [int(line[1]) for line in lines] == curve["n"].values.tolist()
     mean = [float(line[header.index("mean")]) for line in lines]
     assert np.allclose(mean, curve.mean("repetition"), rtol=1e-14, atol=0)
@@ -163,3 +166,66 @@ def test_it_fits_a_phone_and_has_a_dark_side(page, host):
     page.click("#theme")
     page.run("localStorage.clear()")
     assert page.complaints() == []
+
+
+# -- what there is not, and what is not there yet --------------------------------------------------
+
+
+def options_of(page, name):
+    return page.run(
+        "return [...document.querySelectorAll(`#choose-${arguments[0]} option`)]"
+        ".map((one) => [one.value, one.disabled, one.textContent])",
+        name,
+    )
+
+
+def test_choices_without_curves_are_off_and_say_why(page, elsewhere, tmp_path):
+    """The reference database has tuned curves of additive training sets alone, and no cubes."""
+    (tmp_path / "db" / "summaries").mkdir(parents=True)
+    with lcdb.reference() as db:
+        shutil.copy(db.headers[61].path, tmp_path / "db" / "summaries" / "61.nc")
+    elsewhere(tmp_path / "db")
+    tuned = ["tuned", True, "tuned parameters (with additive sampling alone)"]
+    assert options_of(page, "tuning") == [["default", False, "default parameters"], tuned]
+    assert not any(is_off for _, is_off, _ in options_of(page, "sampling"))
+    page.go("dataset=61&sampling=additive&tuning=tuned&view=ranks")
+    assert options_of(page, "tuning")[1] == ["tuned", False, "tuned parameters"]
+    off = ["random", True, "random sampling (with default parameters alone)"]
+    assert options_of(page, "sampling")[1] == off
+    why = page.run("return document.querySelector('#view-pair').title")
+    assert why.startswith("Paired differences take the repetitions")
+    page.click("#view-pair")
+    assert page.run("return location.hash").count("view=ranks") == 1
+    page.go("dataset=61&view=normality&metric=auc")
+    assert page.run("return document.querySelector('#choose-test-lattice').disabled")
+    page.go("dataset=61&view=normality&metric=accuracy")
+    assert not page.run("return document.querySelector('#choose-test-lattice').disabled")
+
+
+def test_learners_have_their_long_names(shown):
+    shown.go("dataset=61&learner=LDC&learner=QDC")
+    assert shown.rows()["LDC"][0] == "LDC linear discriminant classifier"
+    assert "quadratic discriminant classifier" in shown.text(".learners")
+    header, first, *_ = csv.reader(io.StringIO(saved(shown, "#save-csv")))
+    assert (header[-1], first[-1]) == ("long_name", "linear discriminant classifier")
+
+
+def test_the_map_of_normality_shows_what_has_come(shown, host):
+    """One dataset's tests are held back: the other's are drawn, and the page says so."""
+    go_on = threading.Event()
+
+    def hold(handler, path, data, span):
+        if "/data/61/" in path and path.endswith(".tests.bin"):
+            go_on.wait(60)
+        return False
+
+    host.fault = hold
+    try:
+        shown.run("location.hash = 'view=normality&dataset=61&metric=brier'")
+        shown.wait_for_text("#subtitle", "1 of 2 datasets so far")
+        assert shown.text("#charts").count("balance-scale") == 1
+        assert "iris" not in shown.text("#charts")
+    finally:
+        go_on.set()
+    shown.wait_for_text("#charts", "iris")
+    assert "so far" not in shown.text("#subtitle") and "LDC" in shown.rows()
