@@ -39,7 +39,14 @@ OF_LEARNERS = {
     *("repetitions_for", "top_k_change"),
 }
 #: Those that make one answer of all datasets.
-OVER_DATASETS = {"aggregate", "forecast_benchmark", "forecast_calibration", "profile", "tidy"}
+OVER_DATASETS = {
+    "aggregate",
+    "best",
+    "forecast_benchmark",
+    "forecast_calibration",
+    "profile",
+    "tidy",
+}
 #: Those that need more sizes than two.
 OF_MANY_SIZES = {"forecast": {"n": [400], "models": "pow2"}, "rows_needed": {"target": 0.9}}
 #: Those that take no scores: a database, choices of tuned curves, and what others published.
