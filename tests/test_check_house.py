@@ -101,6 +101,11 @@ def test_every_rule_is_broken_by_a_test():
     assert {rule.__name__ for rule in check_house.RULES} == {row[0] for row in BROKEN}
 
 
+def test_programs_other_than_python_have_no_import_path(tmp_path):
+    text = 'command = ["squeue", "-h"]\nsubprocess.run(command, check=False)\n'
+    assert check_house.check(write(tmp_path, {**FILES, f"{BUILDER}/a.py": HEAD + text})) == []
+
+
 def test_what_only_type_checkers_import_is_no_import(tmp_path):
     text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import lcdb_builders\n"
     root = write(tmp_path, {**FILES, "lcdb/read.py": HEAD + text})

@@ -321,6 +321,8 @@ def _unsafe_start(module: Module, call: ast.Call, name: str) -> Iterator[str]:
         yield module.violation("processes", f"calls {name}", call)
         return
     command = ast.unparse(call.args[0])
+    if re.search(rf"\b{re.escape(command)} = \[[\"'][a-z]+[\"'],", module.text):
+        return  # another program, by its name: no Python, and no import path
     if not command.startswith("python(") and "command = python(" not in module.text:
         yield module.violation("processes", f"{command} is not made by processes.python", call)
     environment = "".join(ast.unparse(k.value) for k in call.keywords if k.arg == "env")
