@@ -447,7 +447,7 @@ def test_sizes_are_the_same_however_a_cube_is_opened(stepped, options):
 
 def test_what_counts_sizes_counts_those_that_were_built(stepped, capsys):
     assert main(["info", str(stepped), "--json"]) == 0
-    (told,) = json.loads(capsys.readouterr().out)["datasets"]
+    (told,) = json.loads(capsys.readouterr().out)
     assert told["sizes"] == {"first": 2, "last": 40, "count": 4}
     with lcdb.open(stepped) as db:
         assert "2..40 (4)" in repr(db) and "1..42" not in repr(db)

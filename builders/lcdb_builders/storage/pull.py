@@ -233,6 +233,8 @@ def _manifest(host: Host, root: Path, address: Address, path: Path, sha256: str)
     target = disk.under(root, "manifest", f"{path.stem}.json")
     if target.exists():
         return ""
+    if address.parent == host.path:
+        return "its host has no folders, and so no manifest, which nothing needs but its build"
     disk.make_folder(target.parent)
     source = address.parent.parent / "manifest" / f"{path.stem}.json"
     try:
