@@ -27,9 +27,9 @@ help:
 	@echo "make coverage   which branches the tests take (TESTS=PATH for some), as build/coverage/index.html"
 	@echo "make lint       formatting, lint and types alone"
 	@echo "make docs       the pages of docs/ and an API reference as a site in build/docs"
-	@echo "make pictures   docs/pictures, from the database that ships"
+	@echo "make pictures   docs/pictures and the notebooks' figures, from the databases that ship"
 	@echo "make findings   docs/findings.md, every_n.md, trials.md and their figures, from what ships"
-	@echo "make learning-rates   the picture of a network under cross-validation in docs/own_data.md"
+	@echo "make learning-rates   scores of a network under cross-validation in docs/own_data.md"
 	@echo "make explorer-pictures   those of the explorer, with the Chromium of this machine"
 	@echo "make clean      remove the virtual environment and caches (never a database)"
 
@@ -103,8 +103,9 @@ docs: $(VENV)/.docs
 	$(BIN)/lcdb site reference --cubes none --out build/docs/explore
 	@echo build/docs/index.html
 
-pictures: $(VENV)/.demo
-	$(BIN)/python docs/pictures.py docs/pictures
+pictures: $(VENV)/.dev
+	PYTHONPATH=docs $(BIN)/python docs/pictures.py docs/pictures
+	$(BIN)/python -m tests.support.notebook_runs
 
 findings: $(VENV)/.demo
 	PYTHONPATH=docs $(BIN)/python -m findings

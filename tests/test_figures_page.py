@@ -10,6 +10,7 @@ import pytest
 import lcdb
 from findings.figures import PAPERS, draw
 from lcdb.plot.turan2026 import FIGURES
+from tests.support.pictures import look_alike
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "figures.md"
@@ -30,3 +31,4 @@ def test_the_papers_figures_are_on_the_page_and_are_drawn(tmp_path):
         shown = (PAGE.parent / "pictures" / "paper" / path.name).read_text(encoding="utf-8")
         texts = [re.findall(r"<text[^>]*>([^<]+)", one) for one in (shown, path.read_text())]
         assert len(texts[0]) > 8 and texts[0] == texts[1]
+        assert look_alike(PAGE.parent / "pictures" / "paper" / path.name, path), path.name

@@ -9,7 +9,7 @@ import xarray as xr
 
 from lcdb.errors import ArgumentError, LabelError, did_you_mean
 from lcdb.plot.sizes import size_axis
-from lcdb.plot.style import colour_of, label_ends, line_style_of, new_axes, plain
+from lcdb.plot.style import Style, new_axes, plain, span
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ _MARKERS = {
 }
 
 
-def by_repetitions(shares: xr.DataArray, ax: Axes | None = None) -> Axes:
+def by_repetitions(shares: xr.DataArray, ax: Axes | None = None, **style: Any) -> Axes:
     """Draw how the rate of rejections grows with the number of repetitions.
 
     Parameters
@@ -37,6 +37,9 @@ def by_repetitions(shares: xr.DataArray, ax: Axes | None = None) -> Axes:
         what `lcdb.analysis.normality_by_repetitions` returns.
     ax
         Where; new axes unless given.
+    **style
+        ``color``, ``colors``, ``label``, ``title``, ``figsize`` and keywords of matplotlib's lines,
+        as `learning_curves` takes them.
 
     Examples
     --------
@@ -45,27 +48,32 @@ def by_repetitions(shares: xr.DataArray, ax: Axes | None = None) -> Axes:
     >>> by_repetitions(shares).get_xlabel()
     'repetitions R'
     """
-    ax = new_axes(ax)
+    from lcdb.plot.labels import label_ends
+
+    given = Style.of(style)
+    ax = new_axes(ax, given)
     parts = shares if "learner" in shares.dims else shares.expand_dims(learner=["all cells"])
     counts = parts["repetitions"].values
     ends = []
-    for name in map(str, parts["learner"].values):
-        rate = 100.0 * parts.sel(learner=name).values
-        look: dict[str, Any] = {"color": colour_of(name), "linestyle": line_style_of(name)}
-        ax.plot(counts, rate, marker=".", linewidth=1.4, label=name, **look)
-        ends.append((name, counts[-1], rate[-1]))
+    for look in given.looks([str(v) for v in parts["learner"].values], ax, dashed=True).values():
+        rate = 100.0 * parts.sel(learner=look.name).values
+        look.plot(ax, counts, rate, marker=".", linewidth=1.4)
+        ends.append((look.label, counts[-1], rate[-1]))
     ax.set_xscale("log")
     ax.set_xticks(counts, [f"{count:g}" for count in counts])
     ax.minorticks_off()
-    ax.set(xlabel="repetitions R", ylabel="non-Gaussian cells (%)", ylim=(-3, 103))
+    ax.set(xlabel="repetitions R", ylabel="non-Gaussian cells (%)")
+    span(ax, y=(0.0, 100.0))
+    ax.margins(y=0.03)
     ax.axhline(5, color="0.6", linewidth=0.8)
     ax.annotate("5 %: normal", (counts[0], 5), xytext=(0, 2), textcoords="offset points",
                 fontsize="x-small")  # fmt: skip
     label_ends(ax, ends)
+    given.caption(ax, "")
     return ax
 
 
-def decomposition(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def decomposition(rates: pd.DataFrame, ax: Axes | None = None, **style: Any) -> Axes:
     """Draw honest rates beside what the behaviour of the public generator makes of them.
 
     Parameters
@@ -75,6 +83,8 @@ def decomposition(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
         seeds``, ``pool``, ``both`` and ``published``; NaN is left out.
     ax
         Where; new axes unless given.
+    **style
+        ``title`` and ``figsize``.
 
     Examples
     --------
@@ -83,7 +93,10 @@ def decomposition(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> decomposition(rates).get_xlabel()
     'non-Gaussian cells (%)'
     """
-    ax = new_axes(ax, figsize=(5.6, 1.3 + 0.3 * len(rates)))
+    from lcdb.plot.labels import legend
+
+    given = Style.of(style, "title", "figsize")
+    ax = new_axes(ax, given, figsize=(5.6, 1.5 + 0.3 * len(rates)))
     places = np.arange(len(rates))
     ours = rates[[name for name in rates.columns if name != "published"]]
     ax.hlines(places, ours.min(axis=1), ours.max(axis=1), color="0.75", linewidth=2, zorder=1)
@@ -99,13 +112,12 @@ def decomposition(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="non-Gaussian cells (%)", xlim=(None, 101))
     ax.grid(axis="x", color="0.92")
     ax.set_axisbelow(True)
-    columns = len(rates.columns)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=columns, frameon=False,
-              fontsize="small", handletextpad=0.2, columnspacing=1.2)  # fmt: skip
+    legend(ax)
+    given.caption(ax, "")
     return ax
 
 
-def rank_map(change: xr.DataArray, ax: Axes | None = None) -> Axes:
+def rank_map(change: xr.DataArray, ax: Axes | None = None, **style: Any) -> Axes:
     """Draw by how many places each learner moves when a quantile ranks it, along n.
 
     Parameters
@@ -114,6 +126,8 @@ def rank_map(change: xr.DataArray, ax: Axes | None = None) -> Axes:
         What `lcdb.analysis.rank_change` returns, with dims ``learner`` and ``n``.
     ax
         Where; new axes unless given.
+    **style
+        ``title`` and ``figsize``.
 
     Examples
     --------
@@ -122,16 +136,18 @@ def rank_map(change: xr.DataArray, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in rank_map(change).get_yticklabels()]
     ['LDC', 'QDC']
     """
+    given = Style.of(style, "title", "figsize", "colors")
     change = change.transpose("learner", "n").dropna("n", how="all")
     learners, sizes = change["learner"].values, change["n"].values
-    ax = new_axes(ax, figsize=(6.4, 1.1 + 0.26 * len(learners)))
+    ax = new_axes(ax, given, figsize=(6.4, 1.1 + 0.26 * len(learners)))
     reach = max(1.0, float(np.nanmax(np.abs(change.values))))
     # Columns of equal width: sizes are unevenly spaced, and the small ones are where ranks move.
     drawn = ax.imshow(change.values, cmap="PuOr", vmin=-reach, vmax=reach, aspect="auto",
                       interpolation="nearest")  # fmt: skip
     ax.set_yticks(range(len(learners)), [str(name) for name in learners])
-    for label, name in zip(ax.get_yticklabels(), learners, strict=True):
-        label.set_color(colour_of(name))
+    looks = given.looks([str(name) for name in learners])
+    for label in ax.get_yticklabels():
+        label.set_color(looks[label.get_text()].color)
     ticks = np.unique(np.linspace(0, len(sizes) - 1, min(len(sizes), 10)).round().astype(int))
     ax.set_xticks(ticks, [f"{n:g}" for n in sizes[ticks]])
     ax.set(xlabel="training set size n")
@@ -142,7 +158,7 @@ def rank_map(change: xr.DataArray, ax: Axes | None = None) -> Axes:
     bar.set_label("places", fontsize="small")
     bar.outline.set_visible(False)
     text = f"places gained (+) or lost (-) when ranked by {what} instead of the mean"
-    ax.set_title(text, fontsize="small", loc="left")
+    given.caption(ax, text)
     return ax
 
 
@@ -154,7 +170,11 @@ _KINDS = {
 
 
 def bias_variance(
-    parts: xr.Dataset, kind: str = "brier", ax: Axes | None = None, log: bool | None = None
+    parts: xr.Dataset,
+    kind: str = "brier",
+    ax: Axes | None = None,
+    log: bool | None = None,
+    **style: Any,
 ) -> Axes:
     """Draw what the mean error is made of along n: bias, and variance on top of it.
 
@@ -169,6 +189,8 @@ def bias_variance(
         Where; new axes unless given.
     log
         Whether the axis of sizes is logarithmic; where sizes span more than a decade unless given.
+    **style
+        ``title`` and ``figsize``.
 
     Examples
     --------
@@ -178,6 +200,9 @@ def bias_variance(
     >>> bias_variance(parts).get_ylabel()
     'mean Brier score'
     """
+    from lcdb.plot.labels import legend
+
+    given = Style.of(style, "title", "figsize")
     if kind not in _KINDS:
         msg = f"no kind {kind!r}.{did_you_mean(kind, _KINDS)}"
         raise ArgumentError(msg)
@@ -186,7 +211,7 @@ def bias_variance(
     if missing or parts[total].dims != ("n",):
         msg = "expected what lcdb.analysis.bias_variance returns, along n"
         raise LabelError(msg)
-    ax = new_axes(ax)
+    ax = new_axes(ax, given)
     parts = parts.sortby("n").dropna("n", subset=[total])
     n, low, high = (parts[name].values for name in ("n", bias, total))
     ax.fill_between(n, 0.0, low, color="#0072B2", alpha=0.35, lw=0, label="bias")
@@ -196,6 +221,6 @@ def bias_variance(
     size_axis(ax, n, log)
     ax.set_ylabel(text)
     names = [str(parts[name].values) for name in ("learner", "dataset") if name in parts.coords]
-    ax.set_title(" · ".join(map(plain, names)), fontsize="small", loc="left")
-    ax.legend(frameon=False, fontsize="small")
+    given.caption(ax, " · ".join(map(plain, names)))
+    legend(ax)
     return ax

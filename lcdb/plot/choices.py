@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
 from lcdb.analysis.apply import need_dims
 from lcdb.analysis.choices import choice_shares
-from lcdb.plot.style import metric_label, new_axes
+from lcdb.plot.style import Style, metric_label, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ __all__ = ["choices"]
 MOST_LABELS = 8
 
 
-def choices(chosen: xr.Dataset, *, ties: bool = True, ax: Axes | None = None) -> Axes:
+def choices(chosen: xr.Dataset, *, ties: bool = True, ax: Axes | None = None, **style: Any) -> Axes:
     """Draw the distribution of the chosen parameter value over repetitions, against n.
 
     Darker is chosen more often; the line is the median choice.
@@ -32,6 +32,9 @@ def choices(chosen: xr.Dataset, *, ties: bool = True, ax: Axes | None = None) ->
         As `lcdb.analysis.choice_shares` takes it.
     ax
         Where; new axes unless given.
+    **style
+        ``title``, ``figsize``, and ``color`` and keywords of matplotlib's lines for the median, as
+        `learning_curves` takes them.
 
     Examples
     --------
@@ -44,16 +47,18 @@ def choices(chosen: xr.Dataset, *, ties: bool = True, ax: Axes | None = None) ->
     >>> choices(chosen).get_ylabel()
     'neighbors'
     """
+    given = Style.of(style)
     need_dims(chosen["choice"], "n")
     shares = choice_shares(chosen, ties=ties).transpose("n", "grid")
     there = shares.notnull().any("grid").values
-    ax = new_axes(ax)
+    ax = new_axes(ax, given)
     n, values = shares["n"].values[there], shares.values[there]
     places = np.arange(shares.sizes["grid"])
     if len(n):
         image = ax.pcolormesh(n, places, values.T, cmap="Greys", vmin=0, shading="nearest")
         below = (values.cumsum(axis=1) < 0.5 - 1e-9).sum(axis=1)
-        ax.plot(n, np.minimum(below, places[-1]), color="#CC6677", linewidth=1.4)
+        (look,) = given.looks(["median"]).values()
+        look.plot(ax, n, np.minimum(below, places[-1]), linewidth=1.4)
         ax.get_figure(root=True).colorbar(  # type: ignore[union-attr]
             image, ax=ax, label="share of repetitions"
         )
@@ -63,6 +68,5 @@ def choices(chosen: xr.Dataset, *, ties: bool = True, ax: Axes | None = None) ->
     ax.set_yticks(places[::step], named[::step])
     ax.set(xlabel="training set size n", ylabel=chosen.attrs["parameter"])
     by = metric_label(chosen.attrs["metric"])
-    title = f"{chosen.attrs.get('learner', '')}: chosen by {by}; line: median"
-    ax.set_title(title, fontsize="small", loc="left")
+    given.caption(ax, f"{chosen.attrs.get('learner', '')}: chosen by {by}; line: median")
     return ax

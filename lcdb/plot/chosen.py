@@ -149,7 +149,7 @@ class Figure:
     dataset
         The one it is of unless another is asked for; None for all there are.
     draw
-        Draws a choice on axes, or on new ones, and returns them.
+        Draws a choice on axes, or on new ones, in the caller's style, and returns them.
     labels
         Those that it has unless others are asked for; None for all there are. Draws and tuning are
         `lcdb.selection.USUAL` where it names none.
@@ -157,14 +157,17 @@ class Figure:
         Dims of which it shows several labels at once; of others there is a panel for each label.
     sizes
         Whether it has an axis of sizes, which may be logarithmic.
+    panels
+        Whether it has several axes, so that it cannot be drawn on given ones.
     """
 
     title: str
     dataset: Key | None
-    draw: Callable[[Choice, Any], Axes]
+    draw: Callable[..., Axes]
     labels: Mapping[str, Labels] = field(default_factory=dict)
     beside: tuple[str, ...] = UNIT_DIMS
     sizes: bool = False
+    panels: bool = False
 
     def choice(
         self, name: str, db: Database, dataset: Key | None, metric: str, log: bool | None,
@@ -184,16 +187,19 @@ class Figure:
         check_scaling(scaling)
         return Choice(db, key, metric, labels, log, scaling, frozenset(given))
 
-    def drawn(self, choice: Choice) -> Axes:
+    def drawn(self, choice: Choice, ax: Axes | None = None, **style: Any) -> Axes:
         """Draw it, in a panel for each combination of labels that do not go beside each other."""
         several = {
             dim: list(labels)
             for dim, labels in choice.labels.items()
             if dim not in self.beside and labels is not None and not isinstance(labels, str)
         }
+        if ax is not None and (several or self.panels):
+            msg = "the figure has several panels; without ax it is drawn on a new figure"
+            raise ArgumentError(msg)
         if not several:
-            return self.draw(choice, None)
-        return _in_panels(self, choice, several)
+            return self.draw(choice, ax, **style)
+        return _in_panels(self, choice, several, style)
 
 
 def _there(
@@ -216,7 +222,9 @@ def _shortest(labels: Labels) -> Labels:
     return labels[0] if len(labels) == 1 else list(labels)
 
 
-def _in_panels(figure: Figure, choice: Choice, several: Mapping[str, list[str]]) -> Axes:
+def _in_panels(
+    figure: Figure, choice: Choice, several: Mapping[str, list[str]], style: Mapping[str, Any]
+) -> Axes:
     from lcdb.plot.style import need_matplotlib
 
     need_matplotlib()
@@ -224,12 +232,12 @@ def _in_panels(figure: Figure, choice: Choice, several: Mapping[str, list[str]])
 
     counts = [len(labels) for labels in several.values()]
     rows, columns = (1, counts[0]) if len(counts) == 1 else (counts[0], int(np.prod(counts[1:])))
-    _, grid = plt.subplots(
-        rows, columns, figsize=(5.4 * columns, 3.6 * rows), layout="constrained", squeeze=False
-    )
+    more = dict(style)
+    size = more.pop("figsize", None) or (5.4 * columns, 3.6 * rows)
+    _, grid = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
     for ax, place in zip(grid.ravel(), np.ndindex(*counts), strict=True):
         labels = {dim: several[dim][i] for dim, i in zip(several, place, strict=True)}
-        figure.draw(choice.named(**labels), ax)
+        figure.draw(choice.named(**labels), ax, **more)
     return grid[0, 0]
 
 

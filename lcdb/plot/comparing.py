@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
 from lcdb.errors import LabelError
 from lcdb.plot.sizes import size_axis
-from lcdb.plot.style import colour_of, context, metric_label, new_axes, plain
+from lcdb.plot.style import Style, context, metric_label, new_axes, plain, span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["aggregates", "crossings", "differences", "powers", "shapes"]
 
+_CROSSING = "#E69F00"
+#: What is wrong with a curve.
+_RISE, _DIP, _BUMP = "#D55E00", "#CC79A7", "#0072B2"
 _QUANTILES = ("#0072B2", "#000000", "#D55E00")
 
 
@@ -29,31 +32,31 @@ def _one_pair(result: xr.Dataset, dim: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _title(ax: Axes, result: xr.Dataset, note: str = "") -> None:
+def _title(ax: Axes, style: Style, result: xr.Dataset, note: str = "") -> None:
     labels = [plain(result.attrs.get("dataset_name", "")), *(
         str(result.coords[dim].item())
         for dim in ("sampling", "split", "tuning")
         if dim in result.coords and not result[dim].dims
     )]  # fmt: skip
     text = " · ".join(filter(None, map(str, [*filter(None, labels), note])))
-    if text:
-        ax.set_title(text, fontsize="small", loc="left")
+    style.caption(ax, text)
 
 
 def _difference_axes(
-    ax: Axes | None, result: xr.Dataset, names: tuple[str, str], values: str, log: bool | None
-) -> Axes:
-    ax = new_axes(ax)
+    ax: Axes, style: Style, result: xr.Dataset, names: tuple[str, str], values: str,
+    log: bool | None,
+) -> None:  # fmt: skip
     metric = metric_label(result.attrs.get("metric"))
     ax.axhline(0.0, color="0.4", linewidth=0.8)
     size_axis(ax, result["n"].values[result[values].notnull().values], log)
     ax.set_ylabel(f"{metric}: {names[0]} - {names[1]}")
     upper = names[0] if result.attrs["direction"] == "maximize" else names[1]
-    _title(ax, result, f"above 0: {upper} better")
-    return ax
+    _title(ax, style, result, f"above 0: {upper} better")
 
 
-def differences(result: xr.Dataset, ax: Axes | None = None, log: bool | None = None) -> Axes:
+def differences(
+    result: xr.Dataset, ax: Axes | None = None, log: bool | None = None, **style: Any
+) -> Axes:
     """Draw differences of mean and quantiles along n, with the interval of each.
 
     Parameters
@@ -64,6 +67,8 @@ def differences(result: xr.Dataset, ax: Axes | None = None, log: bool | None = N
         Where; new axes unless given.
     log
         Whether the axis of sizes is logarithmic; where sizes span more than a decade unless given.
+    **style
+        ``title`` and ``figsize``.
 
     Examples
     --------
@@ -74,19 +79,21 @@ def differences(result: xr.Dataset, ax: Axes | None = None, log: bool | None = N
     >>> differences(result).get_ylabel()
     'accuracy: QDC - LDC'
     """
+    from lcdb.plot.labels import legend
+
+    given = Style.of(style, "title", "figsize")
     names = _one_pair(result, "n")
-    ax = _difference_axes(ax, result, names, "mean_difference", log)
+    ax = new_axes(ax, given)
     there = result["mean_difference"].notnull().values
     n = result["n"].values[there]
     part = result.isel(n=there)
-    places = np.linspace(0, len(_QUANTILES) - 1, part.sizes["q"]).round().astype(int)
-    for i, q in enumerate(part["q"].values):
-        one = part.isel(q=i).transpose("n")
-        colour = _QUANTILES[places[i]]
+    for q, (colour, dash) in zip(part["q"].values, _quantile_looks(part.sizes["q"]), strict=True):
+        one = part.sel(q=q).transpose("n")
         ax.fill_between(
             n, one["quantile_low"], one["quantile_high"], color=colour, alpha=0.15, lw=0
         )
-        ax.plot(n, one["quantile_difference"], color=colour, lw=1.2, label=f"{q:g} quantile")
+        label = f"{q:g} quantile"
+        ax.plot(n, one["quantile_difference"], color=colour, ls=dash, lw=1.2, label=label)
     ax.errorbar(
         n,
         part["mean_difference"],
@@ -97,11 +104,27 @@ def differences(result: xr.Dataset, ax: Axes | None = None, log: bool | None = N
         lw=1.0,
         label="mean",
     )
-    ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    _difference_axes(ax, given, result, names, "mean_difference", log)
+    legend(ax)
     return ax
 
 
-def crossings(result: xr.Dataset, ax: Axes | None = None, log: bool | None = None) -> Axes:
+def _quantile_looks(count: int) -> list[tuple[str, str]]:
+    """Return a colour and a dash for each quantile, from the lowest to the highest."""
+    places = np.linspace(0, len(_QUANTILES) - 1, count).round().astype(int).tolist()
+    if count == 1:
+        places = [1]
+    dashes = ("-", "--", "-.", ":")
+    before = [places[:i].count(place) for i, place in enumerate(places)]
+    if max(before, default=0) >= len(dashes):
+        msg = f"there are {count} quantiles; expected at most {len(_QUANTILES) * len(dashes)} lines"
+        raise LabelError(msg)
+    return [(_QUANTILES[place], dashes[i]) for place, i in zip(places, before, strict=True)]
+
+
+def crossings(
+    result: xr.Dataset, ax: Axes | None = None, log: bool | None = None, **style: Any
+) -> Axes:
     """Draw the difference of two learners along n, its band, and where the order is open.
 
     Parameters
@@ -112,6 +135,8 @@ def crossings(result: xr.Dataset, ax: Axes | None = None, log: bool | None = Non
         Where; new axes unless given.
     log
         Whether the axis of sizes is logarithmic; where sizes span more than a decade unless given.
+    **style
+        ``colors``, ``title`` and ``figsize``, as `learning_curves` takes them.
 
     Examples
     --------
@@ -122,8 +147,12 @@ def crossings(result: xr.Dataset, ax: Axes | None = None, log: bool | None = Non
     >>> crossings(result).get_xlabel()
     'training set size n'
     """
+    from lcdb.plot.labels import legend
+
+    given = Style.of(style, "colors", "title", "figsize")
     names = _one_pair(result, "n")
-    ax = _difference_axes(ax, result, names, "difference", log)
+    looks = given.looks(names, reserved=(_CROSSING,))
+    ax = new_axes(ax, given)
     part = result.isel(n=result["difference"].notnull().values)
     n, order = part["n"].values, part["order"].values
     ax.fill_between(n, part["low"], part["high"], color="0.85", lw=0)
@@ -131,17 +160,17 @@ def crossings(result: xr.Dataset, ax: Axes | None = None, log: bool | None = Non
     for side, name in ((1, names[0]), (-1, names[1])):
         won = order == side
         label = f"{name} better"
-        ax.plot(
-            n[won], part["difference"].values[won], "o", ms=4, color=colour_of(name), label=label
-        )
+        colour = looks[name].color
+        ax.plot(n[won], part["difference"].values[won], "o", ms=4, color=colour, label=label)
     still = order == 0
     ax.plot(n[still], part["difference"].values[still], "o", ms=4, mfc="white", color="0.3",
             label="open")  # fmt: skip
     if part["changes"] > 0:
-        ax.axvspan(float(part["open_low"]), float(part["open_high"]), color="#E69F00", alpha=0.15,
+        ax.axvspan(float(part["open_low"]), float(part["open_high"]), color=_CROSSING, alpha=0.15,
                    lw=0, label="crossing")  # fmt: skip
     band = f"{100 * result.attrs['confidence']:g} % simultaneous band"
-    ax.legend(frameon=False, fontsize="small", loc="best", title=band, title_fontsize="small")
+    _difference_axes(ax, given, result, names, "difference", log)
+    legend(ax, title=band)
     return ax
 
 
@@ -150,6 +179,7 @@ def shapes(
     result: xr.Dataset,
     ax: Axes | None = None,
     log: bool | None = None,
+    **style: Any,
 ) -> Axes:
     """Draw a curve's mean, and mark where it rises and where it bends the wrong way.
 
@@ -163,6 +193,9 @@ def shapes(
         Where; new axes unless given.
     log
         Whether the axis of sizes is logarithmic; where sizes span more than a decade unless given.
+    **style
+        ``color``, ``colors``, ``label``, ``title``, ``figsize`` and keywords of matplotlib's lines,
+        as `learning_curves` takes them.
 
     Examples
     --------
@@ -175,15 +208,20 @@ def shapes(
     if set(scores.dims) != {"n", "repetition"} or result.dims:
         msg = f"the curve has dims {', '.join(map(str, scores.dims))}; expected n and repetition"
         raise LabelError(msg + ", and the shape of that curve alone")
-    ax = new_axes(ax)
+    from lcdb.plot.labels import legend
+
+    given = Style.of(style)
+    ax = new_axes(ax, given)
     mean = scores.mean("repetition").dropna("n")
     error = scores.std("repetition", ddof=1).sel(n=mean["n"]) / np.sqrt(scores.count("repetition"))
     name = str(scores.coords["learner"].item()) if "learner" in scores.coords else "mean"
     n = mean["n"].values
-    ax.errorbar(n, mean, 2 * error.sel(n=n), color=colour_of(name), lw=1.2, marker=".", label=name)
+    look = given.looks([name], ax, reserved=(_RISE, _DIP, _BUMP))[name]
+    look.plot(ax, n, mean, linewidth=1.2, marker=".")
+    ax.errorbar(n, mean, 2 * error.sel(n=n), fmt="none", ecolor=look.color, elinewidth=1.2)
     marks = (
-        ("rise", "#D55E00", not result["monotone"]),
-        ("dip", "#CC79A7", result["dipping"] == 1),
+        ("rise", _RISE, not result["monotone"]),
+        ("dip", _DIP, result["dipping"] == 1),
     )
     for kind, colour, is_there in marks:
         if is_there:
@@ -196,18 +234,20 @@ def shapes(
         middle = float(result["bump_n"])
         between = np.linspace(ends[0], ends[1], 200)  # straight in n, whatever the axis is
         values = mean.sel(n=ends).values
-        ax.plot(between, np.interp(between, ends, values), ":", color="#0072B2")
-        ax.plot(ends, values, "s", color="#0072B2", ms=4, label="not convex")
+        ax.plot(between, np.interp(between, ends, values), ":", color=_BUMP)
+        ax.plot(ends, values, "s", color=_BUMP, ms=4, label="not convex")
         chord = np.interp(middle, ends, values)
-        ax.plot([middle, middle], [chord, float(mean.sel(n=middle))], color="#0072B2", lw=2)
+        ax.plot([middle, middle], [chord, float(mean.sel(n=middle))], color=_BUMP, lw=2)
     size_axis(ax, n, log)
     ax.set_ylabel(metric_label(scores.name))
-    ax.set_title(context(scores), fontsize="small", loc="left")
-    ax.legend(frameon=False, fontsize="small")
+    given.caption(ax, context(scores))
+    legend(ax)
     return ax
 
 
-def powers(result: xr.Dataset, ax: Axes | None = None, log: bool | None = None) -> Axes:
+def powers(
+    result: xr.Dataset, ax: Axes | None = None, log: bool | None = None, **style: Any
+) -> Axes:
     """Draw how often studies of a number of repetitions find a difference.
 
     Parameters
@@ -218,6 +258,8 @@ def powers(result: xr.Dataset, ax: Axes | None = None, log: bool | None = None) 
         Where; new axes unless given.
     log
         Whether the axis of sizes is logarithmic; where sizes span more than a decade unless given.
+    **style
+        ``title`` and ``figsize``.
 
     Examples
     --------
@@ -229,8 +271,13 @@ def powers(result: xr.Dataset, ax: Axes | None = None, log: bool | None = None) 
     'training set size n'
     """
     names = _one_pair(result, "repetitions")
-    ax = new_axes(ax)
-    ax.set(ylabel="studies that find the difference (%)", ylim=(-3, 103))
+    from lcdb.plot.labels import legend
+
+    given = Style.of(style, "title", "figsize")
+    ax = new_axes(ax, given)
+    ax.set(ylabel="studies that find it (%)")
+    span(ax, y=(0.0, 100.0))
+    ax.margins(y=0.03)
     if "n" in result.dims:
         part = result.dropna("n", how="all", subset=["power"])
         greys = np.linspace(0.75, 0.0, part.sizes["repetitions"])
@@ -249,14 +296,13 @@ def powers(result: xr.Dataset, ax: Axes | None = None, log: bool | None = None) 
         ax.set_xticks(numbers, [str(number) for number in numbers])
         ax.minorticks_off()
         ax.set_xlabel("repetitions")
-    _title(ax, result)
-    ax.legend(frameon=False, fontsize="small", title=f"{names[0]} and {names[1]}",
-              title_fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))  # fmt: skip
+    _title(ax, given, result)
+    legend(ax, title=f"{names[0]} and {names[1]}")
     return ax
 
 
 def aggregates(
-    result: xr.Dataset, measure: str = "interquartile_mean", ax: Axes | None = None
+    result: xr.Dataset, measure: str = "interquartile_mean", ax: Axes | None = None, **style: Any
 ) -> Axes:
     """Draw one aggregate of every learner with its interval, the best at the top.
 
@@ -268,6 +314,8 @@ def aggregates(
         ``"interquartile_mean"``, ``"median"``, ``"mean"`` or ``"optimality_gap"``.
     ax
         Where; new axes unless given.
+    **style
+        ``colors``, ``title`` and ``figsize``, as `learning_curves` takes them.
 
     Examples
     --------
@@ -282,19 +330,21 @@ def aggregates(
     if f"{measure}_low" not in result or "metric" in result.dims:
         msg = f"no aggregate {measure!r} of one metric; expected interquartile_mean, median, mean "
         raise LabelError(msg + "or optimality_gap, of result.sel(metric=...)")
-    ax = new_axes(ax, figsize=(5.6, 1.0 + 0.35 * result.sizes["learner"]))
+    given = Style.of(style, "colors", "title", "figsize")
+    ax = new_axes(ax, given, figsize=(5.6, 1.0 + 0.35 * result.sizes["learner"]))
     falls = measure == "optimality_gap" or result.attrs["direction"] == "minimize"
     order = np.argsort(result[measure].values, kind="stable")[:: -1 if falls else 1]
     part = result.isel(learner=order)
-    for place, name in enumerate(map(str, part["learner"].values)):
+    looks = given.looks([str(name) for name in part["learner"].values])
+    for place, name in enumerate(looks):
         one = part.isel(learner=place)
         ends = [float(one[f"{measure}_{side}"]) for side in ("low", "high")]
-        colour = colour_of(name)
+        colour = looks[name].color
         ax.plot(ends, [place, place], color=colour, lw=6, alpha=0.35, solid_capstyle="butt")
         ax.plot(float(one[measure]), place, "|", color=colour, ms=12, mew=2, label=name)
     ax.set_yticks(range(len(order)), [str(name) for name in part["learner"].values])
     label = result[measure].attrs.get("long_name", measure)
     ax.set_xlabel(f"{label} ({metric_label(result.attrs.get('metric'))})")
     count, level = result.attrs["datasets"], 100 * result.attrs["confidence"]
-    ax.set_title(f"{count} datasets · {level:g} % intervals", fontsize="small", loc="left")
+    given.caption(ax, f"{count} datasets · {level:g} % intervals")
     return ax

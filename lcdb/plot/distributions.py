@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from lcdb.analysis.of_summaries import is_summary
-from lcdb.plot.style import caption, colour_of, context, each, metric_label, new_axes
+from lcdb.plot.style import Style, context, each, metric_label, new_axes
 from lcdb.scores import ROUNDING
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def distributions(
     dim: str = "learner",
     ax: Axes | None = None,
     learner: str | None = None,
+    **style: Any,
 ) -> Axes:
     """Draw the distribution over repetitions of several cells beside each other.
 
@@ -40,6 +41,8 @@ def distributions(
         Where; new axes unless given.
     learner
         Whose distributions all of them are: they have its colour.
+    **style
+        ``color``, ``colors``, ``title`` and ``figsize``, as `learning_curves` takes them.
 
     Examples
     --------
@@ -51,8 +54,10 @@ def distributions(
     >>> ax.get_ylabel()
     'accuracy'
     """
-    ax = new_axes(ax)
+    given = Style.of(style, "color", "colors", "title", "figsize")
+    ax = new_axes(ax, given)
     parts = _by_label(samples, dim)
+    looks = given.looks(list(parts) if learner is None else [learner])
     kept = {
         name: values[np.isfinite(values)]
         for name, values in parts.items()
@@ -62,15 +67,16 @@ def distributions(
     # A bar of a sample with two distinct values would be as tall as their distance.
     tallest = max(np.ptp(seen), 1e-6) / 30 if seen.size else 1.0
     for place, (name, values) in enumerate(parts.items()):
-        colour = colour_of(learner or name)
+        colour = looks[learner or name].color
         if isinstance(values, xr.DataArray):
             _nested_boxes(ax, place, values, colour)
         else:
             _one_distribution(ax, place, kept[name], colour, tallest)
     ax.set_xticks(range(len(parts)), list(parts))
     ax.set(ylabel=metric_label(_metric_of(samples)), xlabel=dim)
-    if not isinstance(samples, Mapping) or is_summary(samples):
-        caption(ax, context(samples), BOXES if is_summary(samples) else "")
+    has_labels = not isinstance(samples, Mapping) or is_summary(samples)
+    of = context(samples) if has_labels else ""
+    given.caption(ax, of, BOXES if is_summary(samples) else "")
     return ax
 
 

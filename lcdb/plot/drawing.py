@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lcdb.errors import LabelError, did_you_mean
 from lcdb.plot import answers, turan2026
@@ -31,6 +31,8 @@ def draw(
     tuning: Labels = None,
     scaling: str = "none",
     log: bool | None = None,
+    ax: Axes | None = None,
+    **style: Any,
 ) -> Axes:
     """Draw a figure of the paper, or one of ours.
 
@@ -51,6 +53,11 @@ def draw(
         Of the features.
     log
         Whether the axis of sizes is logarithmic; as the figure has it unless given.
+    ax
+        Where, for figures of one panel; new axes unless given.
+    **style
+        ``title``, ``figsize``, ``colors`` and, for figures with lines, whatever else
+        `learning_curves` takes.
 
     Returns
     -------
@@ -72,4 +79,5 @@ def draw(
     figure = FIGURES[name]
     asked = {"learner": learner, "sampling": sampling, "split": split, "tuning": tuning}
     db = db.scaled(scaling)
-    return figure.drawn(figure.choice(name, db, dataset, metric, log, asked, scaling))
+    chosen = figure.choice(name, db, dataset, metric, log, asked, scaling)
+    return figure.drawn(chosen, ax, **style)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
 from lcdb.errors import ArgumentError, LabelError
-from lcdb.plot.style import metric_label, new_axes, plain
+from lcdb.plot.style import Style, metric_label, new_axes, plain, span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ _METHODS = {"halving": ("successive halving", "#0072B2"), "lccv": ("LCCV", "#D55
 _MARKERS = "osD^vP*X"
 
 
-def early_choices(*results: xr.Dataset, ax: Axes | None = None) -> Axes:
+def early_choices(*results: xr.Dataset, ax: Axes | None = None, **style: Any) -> Axes:
     """Draw what each way of choosing loses by the mean score, against the rows that it trains on.
 
     A point for each result: its regret, averaged over repetitions, with a line up to what 95 % of
@@ -30,6 +30,8 @@ def early_choices(*results: xr.Dataset, ax: Axes | None = None) -> Axes:
         Of `lcdb.analysis.halving` or `lcdb.analysis.lccv`, of one set of curves.
     ax
         Where; new axes unless given.
+    **style
+        ``title`` and ``figsize``.
 
     Examples
     --------
@@ -51,7 +53,10 @@ def early_choices(*results: xr.Dataset, ax: Axes | None = None) -> Axes:
     if not results:
         msg = "there is no result; expected those of lcdb.analysis.halving or lcdb.analysis.lccv"
         raise ArgumentError(msg)
-    ax = new_axes(ax, figsize=(6.4, 3.6))
+    from lcdb.plot.labels import broken, legend, room_above
+
+    given = Style.of(style, "title", "figsize")
+    ax = new_axes(ax, given, figsize=(6.4, 3.6))
     for place, result in enumerate(results):
         name, colour = _METHODS[result.attrs["analysis"]]
         share, regret, high = (
@@ -61,10 +66,11 @@ def early_choices(*results: xr.Dataset, ax: Axes | None = None) -> Axes:
         ax.plot(100 * share, regret, _MARKERS[place % len(_MARKERS)], color=colour, ms=7,
                 label=_label(name, result))  # fmt: skip
     ax.axhline(0.0, color="0.4", linewidth=0.8)
-    ax.set_xlim(left=0)
+    span(ax, x=(0.0,))
     metric = metric_label(results[0].attrs.get("metric"))
-    ax.set(xlabel="training rows of all trials (% of every learner at the last size)",
-           ylabel=f"{metric}: worse than the best by")  # fmt: skip
+    xlabel = "training rows of all trials (% of every learner at the last size)"
+    ax.set(xlabel=broken(room_above(ax), xlabel),
+           ylabel=f"regret ({metric})")  # fmt: skip
     labels = [results[0].attrs.get("dataset_name", "")]
     labels += [
         results[0].coords[dim].item()
@@ -72,8 +78,8 @@ def early_choices(*results: xr.Dataset, ax: Axes | None = None) -> Axes:
         if dim in results[0].coords
     ]
     title = " · ".join(plain(str(label)) for label in labels if label)
-    ax.set_title(f"{title}\nmean and 95 % of repetitions", fontsize="small", loc="left")
-    ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    given.caption(ax, title, "mean and 95 % of repetitions")
+    legend(ax)
     return ax
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -11,7 +12,8 @@ from lcdb import analysis
 from lcdb.analysis.apply import REPETITION, need_dims
 from lcdb.curves.calibration import HONEST
 from lcdb.errors import LabelError
-from lcdb.plot.style import colour_of, metric_label, new_axes
+from lcdb.plot.sizes import plain_log_axis
+from lcdb.plot.style import Style, context, metric_label, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +29,7 @@ def forecast(
     last: int | None = None,
     target: float | None = None,
     ax: Axes | None = None,
+    **style: Any,
 ) -> Axes:
     """Draw a curve, the fan of its forecast, and where the forecast stops being honest.
 
@@ -42,6 +45,9 @@ def forecast(
         A score to mark with a line.
     ax
         Where; new axes unless given.
+    **style
+        ``color``, ``colors``, ``label``, ``title``, ``figsize`` and keywords of matplotlib's lines,
+        as `learning_curves` takes them.
 
     Examples
     --------
@@ -56,7 +62,10 @@ def forecast(
     if set(curve.dims) - {"n", REPETITION}:
         msg = f"the array has dims {curve.dims}; expected one curve: select the other labels first"
         raise LabelError(msg)
-    ax = new_axes(ax)
+    from lcdb.plot.labels import legend
+
+    given = Style.of(style)
+    ax = new_axes(ax, given)
     middle = curve.mean(REPETITION, keep_attrs=True) if REPETITION in curve.dims else curve
     middle = middle.dropna("n")
     sizes = middle["n"].values
@@ -65,17 +74,21 @@ def forecast(
     reach = largest or 5 * end
     ahead = np.unique(np.round(np.geomspace(end + 1, max(reach, end + 2), 80)))
     learner = str(curve.coords["learner"].item()) if "learner" in curve.coords else "curve"
-    colour = colour_of(learner)
+    if given.label is None:
+        given = replace(given, label="forecast of the mean")
+    look = given.looks([learner], ax)[learner]
+    colour = look.color
     for level, shade in zip(_LEVELS, (0.15, 0.18, 0.25), strict=True):
         said = analysis.forecast(curve, ahead, level=level, last=last)
         ax.fill_between(ahead, said.mean_low, said.mean_high, color=colour, alpha=shade, lw=0)
         if level == _LEVELS[0]:
-            ax.plot(ahead, said["mean"], color=colour, linewidth=1.6, label="forecast of the mean")
+            look.plot(ax, ahead, said["mean"], linewidth=1.6)
             single = (said.single_low, said.single_high)
             for k, side in enumerate(single):
                 if np.isfinite(side).all():
                     name = "90 % of single training sets" if k == 0 else None
-                    ax.plot(ahead, side, color=colour, linewidth=0.9, linestyle=":", label=name)
+                    ax.plot(ahead, side, color=colour, linewidth=0.9, linestyle=look.companion(":"),
+                            label=name)  # fmt: skip
     ax.plot(seen, middle.sel(n=seen), "o", color=colour, markersize=3.5, label="seen")
     later = sizes[sizes > end]
     if later.size:
@@ -84,25 +97,11 @@ def forecast(
     if target is not None:
         ax.axhline(target, color="0.4", linewidth=0.8, linestyle="--")
     if reach > HONEST * end:
-        ax.axvspan(HONEST * end, reach, color="0.5", alpha=0.15, lw=0)
-        ax.annotate(
-            f"beyond {HONEST:g} times the last\nsize: not calibrated",
-            (HONEST * end, 0.02),
-            xycoords=("data", "axes fraction"),
-            xytext=(-4, 2),
-            textcoords="offset points",
-            ha="right",
-            fontsize="x-small",
-            color="0.3",
-        )
-    ax.set(xscale="log", xlabel="training set size n", ylabel=metric_label(curve.name))
-    ax.set_title(_title(curve, learner), fontsize="medium")
-    ax.legend(fontsize="x-small", frameon=False)
+        label = f"beyond {HONEST:g} times the last\nsize: not calibrated"
+        ax.axvspan(HONEST * end, reach, color="0.5", alpha=0.15, lw=0, label=label)
+    plain_log_axis(ax)
+    ax.set(xlabel="training set size n", ylabel=metric_label(curve.name))
+    given.caption(ax, " · ".join(filter(None, (learner if "learner" in curve.coords else "",
+                                               context(curve)))))  # fmt: skip
+    legend(ax)
     return ax
-
-
-def _title(curve: xr.DataArray, learner: str) -> str:
-    """Return what the curve is of, as far as it says."""
-    parts = [str(curve.attrs.get("dataset_name", "")), learner if learner != "curve" else ""]
-    parts += [str(curve.coords[d].item()) for d in ("sampling", "split") if d in curve.coords]
-    return ", ".join(part for part in parts if part)

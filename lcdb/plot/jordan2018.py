@@ -12,8 +12,8 @@ import xarray as xr
 
 from lcdb.errors import LabelError, NotBuiltError, did_you_mean
 from lcdb.plot.figures import inverse_cdf
-from lcdb.plot.lifetimes import learning_curves, lifetime_returns
-from lcdb.plot.style import caption, colour_of, need_matplotlib
+from lcdb.plot.lifetimes import lifetime_curves, lifetime_returns
+from lcdb.plot.style import caption, colours, need_matplotlib
 from lcdb.summaries.lifetimes import window_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,6 @@ def _accuracies(cube: xr.Dataset) -> list[Axes]:
     modes, tasks = cube["mode"].values, cube["task"].values
     axes = _grid(len(modes), len(tasks), share=True)
     for j, task in enumerate(tasks):
-        lines: list[np.ndarray] = []
         for i, mode in enumerate(modes):
             ax = axes[i, j]
             samples = _samples(cube["accuracy"].sel(mode=mode, task=task))
@@ -69,8 +68,6 @@ def _accuracies(cube: xr.Dataset) -> list[Axes]:
             inverse_cdf(samples, ax=ax)
             caption(ax, f"{task}, {mode}")
             ax.set_ylabel("accuracy" if j == 0 else "")
-            lines += [np.asarray(line.get_ydata(), float) for line in ax.lines]
-        _fit(axes[0, j], lines)
     axes[0, 0].figure.supxlabel(_BANDS, fontsize="small")
     return list(axes.ravel())
 
@@ -82,14 +79,6 @@ def _samples(part: xr.DataArray) -> dict[str, np.ndarray]:
     """Return the trials of every learner that has some."""
     found = {str(name): _there(part.sel(learner=name)) for name in part["learner"].values}
     return {name: sample for name, sample in found.items() if sample.size}
-
-
-def _fit(ax: Axes, lines: list[np.ndarray]) -> None:
-    """Set the limits of axes of one scale to what all of them show."""
-    if lines:
-        values = np.concatenate(lines)
-        margin = 0.04 * max(float(np.ptp(values)), 1e-6)
-        ax.set_ylim(values.min() - margin, values.max() + margin)
 
 
 def _returns(cube: xr.Dataset) -> list[Axes]:
@@ -116,15 +105,13 @@ def _reruns(cube: xr.Dataset) -> list[Axes]:
     chosen = cube.sel(algorithm=list(samples))
     if "episode_return" in cube:
         chosen_returns = chosen["episode_return"]
-        learning_curves(chosen_returns, window_of(chosen_returns.sizes["episode"]), ax=middle)
+        lifetime_curves(chosen_returns, window_of(chosen_returns.sizes["episode"]), ax=middle)
     else:
-        learning_curves(chosen, ax=middle)
+        lifetime_curves(chosen, ax=middle)
     caption(middle, "run again: mean ± sd of an episode")
     lifetime_returns(samples, ax=right)
     caption(right, "run again: mean return of a lifetime")
-    limits = [*left.get_ylim(), *right.get_ylim()]
-    for ax in (left, right):  # of the same quantity
-        ax.set_ylim(min(limits), max(limits))
+    left.sharey(right)  # of the same quantity
     return [left, middle, right]
 
 
@@ -136,13 +123,14 @@ def _selected(cube: xr.Dataset, names: list[str], ax: Axes) -> None:
         lifetime_returns({"ppo": whole}, ax=ax)
     else:
         ax.set(xlabel="probability", ylabel="mean return of a lifetime", xlim=(0, 1))
+    shown = colours(["ppo", *names])
     for name in names:
         asked = json.loads(str(cube["params"].sel(algorithm=name).item()))
         if "trial" not in asked:
             continue
         first = cube["mean_return"].sel(algorithm=asked["algorithm"]).sel(trial=asked["trial"])
         share = int(name.removeprefix(_RERUNS)) / 100.0
-        ax.plot([share], [float(first)], marker="o", markersize=5, color=colour_of(name))
+        ax.plot([share], [float(first)], marker="o", markersize=5, color=shown[name])
     caption(ax, "all trials; dots: those that are run again")
 
 

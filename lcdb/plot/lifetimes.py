@@ -10,20 +10,21 @@ import xarray as xr
 
 from lcdb.errors import LabelError
 from lcdb.plot.figures import inverse_cdf
-from lcdb.plot.style import colour_of, label_ends, line_style_of, new_axes
+from lcdb.plot.style import Style, new_axes
 from lcdb.summaries.lifetimes import window_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["learning_curves", "lifetime_returns"]
+__all__ = ["lifetime_curves", "lifetime_returns"]
 
 
-def learning_curves(
+def lifetime_curves(
     returns: xr.DataArray | xr.Dataset,
     window: int = 1,
     band: bool = True,
     ax: Axes | None = None,
+    **style: Any,
 ) -> Axes:
     """Draw the mean return against the episode, with ± sd over trials as a band.
 
@@ -38,36 +39,46 @@ def learning_curves(
         Whether to draw the bands.
     ax
         Where; new axes unless given.
+    **style
+        ``color``, ``colors``, ``label``, ``title``, ``figsize`` and keywords of matplotlib's lines,
+        as `learning_curves` takes them.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> returns = xr.DataArray(rng.normal(size=(2, 9, 30)), {"algorithm": ["actor_critic", "ppo"]},
     ...                        ("algorithm", "trial", "episode"))
-    >>> learning_curves(returns, window=3).get_ylabel()
+    >>> lifetime_curves(returns, window=3).get_ylabel()
     'return of an episode'
     """
+    from lcdb.plot.labels import label_ends
+
+    given = Style.of(style)
     if isinstance(returns, xr.Dataset):
-        bands = _bands_of_summary(returns)
+        bands = list(_bands_of_summary(returns))
     else:
-        bands = _bands(returns, window)
-    ax = new_axes(ax)
+        bands = list(_bands(returns, window))
+    ax = new_axes(ax, given)
     ends = []
+    looks = given.looks([name for name, *_ in bands], ax, dashed=True)
     for name, episode, mean, spread in bands:
-        look: dict[str, Any] = {"color": colour_of(name), "linestyle": line_style_of(name)}
-        ax.plot(episode, mean, label=name, linewidth=1.4, **look)
+        look = looks[name]
+        look.plot(ax, episode, mean, linewidth=1.4)
         if band:
-            ax.fill_between(
-                episode, mean - spread, mean + spread, color=look["color"], alpha=0.15, linewidth=0
-            )
-        ends.append((name, episode[-1], mean[-1]))
+            low, high = mean - spread, mean + spread
+            ax.fill_between(episode, low, high, color=look.color, alpha=0.15, linewidth=0)
+        ends.append((look.label, episode[-1], mean[-1]))
     ax.set(xlabel="episode", ylabel="return of an episode")
     label_ends(ax, ends)
+    given.caption(ax, "")
     return ax
 
 
 def lifetime_returns(
-    means: Mapping[str, np.ndarray], confidence: float | None = 0.95, ax: Axes | None = None
+    means: Mapping[str, np.ndarray],
+    confidence: float | None = 0.95,
+    ax: Axes | None = None,
+    **style: Any,
 ) -> Axes:
     """Draw inverse CDFs of the mean return of a lifetime, one per algorithm.
 
@@ -79,6 +90,9 @@ def lifetime_returns(
         Of the bands; None for none.
     ax
         Where; new axes unless given.
+    **style
+        ``color``, ``colors``, ``label``, ``title``, ``figsize`` and keywords of matplotlib's lines,
+        as `learning_curves` takes them.
 
     Examples
     --------
@@ -86,7 +100,7 @@ def lifetime_returns(
     >>> lifetime_returns({"PPO": rng.normal(size=50)}).get_ylabel()
     'mean return of a lifetime'
     """
-    ax = inverse_cdf(means, confidence, ax=ax)
+    ax = inverse_cdf(means, confidence, ax=ax, **style)
     ax.set(ylabel="mean return of a lifetime")
     return ax
 
@@ -99,6 +113,7 @@ def _bands(returns: xr.DataArray, window: int) -> Iterator[_Band]:
     missing = {"trial", "episode"} - {str(dim) for dim in returns.dims}
     if missing:
         msg = f"the array lacks the dims {', '.join(sorted(missing))}; expected episode_return"
+        msg += " (lcdb.plot.learning_curves draws learning curves)"
         raise LabelError(msg)
     for name, part in _by_algorithm(returns):
         rows = part.dropna("trial", how="all").transpose("trial", "episode").values.astype(float)

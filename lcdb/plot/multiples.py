@@ -12,13 +12,11 @@ from lcdb.analysis.of_summaries import is_summary
 from lcdb.errors import LabelError
 from lcdb.plot.curves import Curves, Fan, draw_curve
 from lcdb.plot.sizes import SIZE_LABEL, size_axis
-from lcdb.plot.style import context, metric_label, need_matplotlib, plain
+from lcdb.plot.style import Style, context, metric_label, need_matplotlib, plain
 
-__all__ = ["combinations", "grid_of_panels", "small_multiples"]
+__all__ = ["combinations", "grid_of_panels", "heading", "small_multiples"]
 
 _INNER = ("learner", "n", "repetition", "q", "statistic", "way", "number", "comparison", "pair")
-#: Numbers that fit below a panel.
-_NUMBERS = 5
 _FAN = (0.05, 0.25, 0.75, 0.95)
 
 
@@ -28,6 +26,7 @@ def small_multiples(
     width: float | None = None,
     columns: int = 5,
     log: bool = False,
+    **style: Any,
 ) -> np.ndarray:
     """Draw each learner's curve in a panel of its own, the means of the others in grey behind it.
 
@@ -44,6 +43,9 @@ def small_multiples(
         Panels beside each other, at most.
     log
         Whether the axis of sizes is logarithmic.
+    **style
+        ``color``, ``colors``, ``label``, ``title``, ``figsize`` and keywords of matplotlib's lines,
+        as `learning_curves` takes them.
 
     Returns
     -------
@@ -59,6 +61,7 @@ def small_multiples(
     >>> [ax.get_title(loc="left") for ax in panels]
     ['NMC', 'LDC', 'QDC', 'NNC']
     """
+    given = Style.of(style)
     groups = combinations(scores)
     curves = {group: Curves.of(part, quantiles) for group, part in groups.items()}
     names = [(group, name) for group, of_group in curves.items() for name in of_group.names]
@@ -66,34 +69,48 @@ def small_multiples(
     columns = min(columns, widest)
     if len(groups) > 1 and widest % columns:
         columns = widest  # a group is a row
-    axes = grid_of_panels(len(names), columns, by_column=len(groups) > 1)
+    axes = grid_of_panels(len(names), columns, by_column=len(groups) > 1, size=given.figsize)
+    looks = given.looks(list(dict.fromkeys(name for _, name in names)))
     fan, cut = Fan.of(quantiles), False
     for ax, (group, name) in zip(axes, names, strict=True):
         of_group = curves[group]
         for other in of_group.names:
             part = of_group.by_name[other]
             ax.plot(part["n"], part["mean"], color="0.82", linewidth=0.8, zorder=1)
-        *_, cut_here = draw_curve(ax, of_group, name, fan, width)
+        *_, cut_here = draw_curve(ax, of_group, looks[name], fan, width)
         cut |= cut_here
-        size_axis(ax, of_group.sizes, log, _NUMBERS)
+        size_axis(ax, of_group.sizes, log)
         ax.set_xlabel("")
-        title = name if name in group else " · ".join(filter(None, (name, group)))
+        label = looks[name].label
+        title = label if name in group else " · ".join(filter(None, (label, group)))
         ax.set_title(title, fontsize="small", loc="left")
-    _frame(axes, scores, curves, [*fan.key(width, cut), "grey: means of the others"])
+    key = "; ".join(filter(None, [*fan.key(width, cut), "grey: means of the others"]))
+    title = f"{context(scores)}\n{key}" if given.title is None else given.title
+    _frame(axes, curves, title)
     return axes
 
 
-def _frame(axes: np.ndarray, scores: Any, curves: Mapping[str, Curves], key: Sequence[str]) -> None:
+def _frame(axes: np.ndarray, curves: Mapping[str, Curves], title: str) -> None:
     """Write what all panels share: axes and caption."""
     figure = axes[0].get_figure(root=True)
     metrics = list(dict.fromkeys(metric_label(one.metric) for one in curves.values()))
     figure.supxlabel(SIZE_LABEL, fontsize="medium")
     figure.supylabel(" and ".join(metrics), fontsize="medium")
-    text = f"{context(scores)}\n{'; '.join(filter(None, key))}"
+    heading(figure, title)
+
+
+def heading(figure: Any, title: str) -> None:
+    """Write small lines above all panels, broken where they would leave the figure."""
+    from lcdb.plot.labels import broken
+
+    room = 72.0 * figure.get_figwidth() - 12.0
+    text = "\n".join(broken(room, line) for line in title.split("\n"))
     figure.suptitle(text, fontsize="small", x=0.01, ha="left")
 
 
-def grid_of_panels(count: int, columns: int, *, by_column: bool = False) -> np.ndarray:
+def grid_of_panels(
+    count: int, columns: int, *, by_column: bool = False, size: tuple[float, float] | None = None
+) -> np.ndarray:
     """Return axes of so many panels, with quiet frames and one scale of scores.
 
     Parameters
@@ -102,13 +119,15 @@ def grid_of_panels(count: int, columns: int, *, by_column: bool = False) -> np.n
         Of panels, and of panels beside each other.
     by_column
         Whether the axes of sizes are shared within a column alone.
+    size
+        Of the figure, in inches; by the number of panels unless given.
     """
     need_matplotlib()
     import matplotlib.pyplot as plt
 
     columns = max(1, min(columns, count))
     rows = -(-count // columns)
-    size = (0.8 + 1.8 * max(columns, 2), 1.0 + 1.6 * rows)
+    size = size or (0.8 + 1.8 * max(columns, 2), 1.0 + 1.6 * rows)
     _, grid = plt.subplots(
         rows, columns, figsize=size, layout="constrained", sharey=True, squeeze=False,
         sharex=not by_column,

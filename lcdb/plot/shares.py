@@ -10,17 +10,8 @@ import xarray as xr
 
 from lcdb import analysis
 from lcdb.errors import LabelError
-from lcdb.plot.style import (
-    caption,
-    colour_of,
-    context,
-    each,
-    label_ends,
-    line_style_of,
-    metric_label,
-    need_matplotlib,
-    new_axes,
-)
+from lcdb.plot.multiples import grid_of_panels, heading
+from lcdb.plot.style import Look, Style, context, each, metric_label, new_axes, span
 from lcdb.stats import between_sizes
 
 if TYPE_CHECKING:
@@ -92,7 +83,10 @@ def _bins_of(g: np.ndarray, constant: np.ndarray, at: xr.DataArray, bins: int) -
 
 
 def non_gaussian_share(
-    scores: Mapping[Any, xr.DataArray] | xr.DataArray, bins: int = 20, ax: Axes | None = None
+    scores: Mapping[Any, xr.DataArray] | xr.DataArray,
+    bins: int = 20,
+    ax: Axes | None = None,
+    **style: Any,
 ) -> Axes:
     """Draw the share of non-Gaussian cells against the share of the largest size.
 
@@ -106,6 +100,9 @@ def non_gaussian_share(
         Of n/m in (0, 1].
     ax
         Where; new axes unless given.
+    **style
+        ``color``, ``colors``, ``label``, ``title``, ``figsize`` and keywords of matplotlib's lines,
+        as `learning_curves` takes them.
 
     Examples
     --------
@@ -116,21 +113,22 @@ def non_gaussian_share(
     >>> ax.get_ylabel()
     'non-Gaussian cells (%)'
     """
-    ax = new_axes(ax)
-    ends = []
-    for name, shares in _shares(scores, bins).items():
-        look: dict[str, Any] = {
-            "color": colour_of(name),
-            "linestyle": line_style_of(name),
-            "linewidth": 1.4,
-        }
-        ax.plot(shares.centre, shares.non_gaussian, label=name, **look)
+    from lcdb.plot.labels import label_ends
+
+    given = Style.of(style)
+    ax = new_axes(ax, given)
+    ends, by_learner = [], _shares(scores, bins)
+    for look in given.looks(list(by_learner), ax, dashed=True).values():
+        shares = by_learner[look.name]
+        look.plot(ax, shares.centre, shares.non_gaussian, linewidth=1.4)
         if shares.centre.size:
-            ends.append((name, shares.centre[-1], shares.non_gaussian[-1]))
-    ax.set(xlabel="n / largest n", ylabel="non-Gaussian cells (%)", xlim=(0, 1), ylim=(-3, 103))
+            ends.append((look.label, shares.centre[-1], shares.non_gaussian[-1]))
+    ax.set(xlabel="n / largest n", ylabel="non-Gaussian cells (%)")
+    span(ax, x=(0.0, 1.0), y=(0.0, 100.0))
+    ax.margins(x=0, y=0.03)
     _mark_level(ax)
     label_ends(ax, ends)
-    caption(ax, context(scores))
+    given.caption(ax, context(scores))
     return ax
 
 
@@ -142,7 +140,7 @@ def _mark_level(ax: Axes) -> None:
 
 
 def non_gaussian_panels(
-    scores: Selection | Mapping[str, Selection], bins: int = 20, columns: int = 5
+    scores: Selection | Mapping[str, Selection], bins: int = 20, columns: int = 5, **style: Any
 ) -> np.ndarray:
     """Draw the share of non-Gaussian cells along n in a panel for each learner.
 
@@ -159,6 +157,9 @@ def non_gaussian_panels(
         Of n/m in (0, 1].
     columns
         Panels beside each other.
+    **style
+        ``colors``, ``title``, ``figsize`` and keywords of matplotlib's lines but for their dash, as
+        `learning_curves` takes them.
 
     Returns
     -------
@@ -174,9 +175,7 @@ def non_gaussian_panels(
     >>> sorted(ax.get_title(loc="left") for ax in axes)
     ['LDC', 'NMC', 'NNC', 'QDC']
     """
-    need_matplotlib()
-    import matplotlib.pyplot as plt
-
+    given = Style.of(style)
     named = _named(scores)
     if len(named) > len(_STYLES):
         msg = f"{len(named)} lines in a panel: {', '.join(named)}; expected at most {len(_STYLES)}"
@@ -191,18 +190,15 @@ def non_gaussian_panels(
     learners.sort(key=lambda learner: float(level[learner]))
     columns = min(columns, len(learners))
     rows = -(-len(learners) // columns)
-    size = (0.6 + 1.75 * columns, 0.9 + 1.55 * rows)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=size, layout="constrained", sharex=True, sharey=True, squeeze=False
-    )
-    panels = axes.ravel()
-    for ax, learner in zip(panels, learners, strict=False):
-        _panel(ax, learner, {name: one.get(learner) for name, one in shares.items()})
-    for ax in panels[len(learners) :]:
-        ax.set_axis_off()
-    for ax in panels[max(0, len(learners) - columns) : len(learners)]:
-        ax.tick_params(labelbottom=True)
-    panels[0].set(xlim=(0, 1), ylim=(0, 104))
+    size = given.figsize or (0.6 + 1.75 * columns, 0.9 + 1.55 * rows)
+    panels = grid_of_panels(len(learners), columns, size=size)
+    looks = given.looks(learners)
+    for ax, learner in zip(panels, learners, strict=True):
+        _panel(ax, looks[learner], {name: one.get(learner) for name, one in shares.items()})
+    figure = panels[0].get_figure(root=True)
+    for ax in panels:
+        ax.margins(x=0, y=0)
+        span(ax, x=(0.0, 1.0), y=(0.0, 104.0))
     figure.supxlabel("n / largest n", fontsize="medium")
     figure.supylabel("non-Gaussian cells (%)", fontsize="medium")
     lines = ", ".join(
@@ -211,8 +207,8 @@ def non_gaussian_panels(
     what = " · ".join([*_common(named), *([lines] if len(named) > 1 else [])])
     of_first = f" of {metric_label(next(iter(named)))}" if len(named) > 1 else ""
     note = f"hatched: constant cells{of_first}, counted as Gaussian; thin line: 5 %"
-    figure.suptitle(f"{what}\n{note}", fontsize="small", x=0.01, ha="left")
-    return panels[: len(learners)]
+    heading(figure, f"{what}\n{note}" if given.title is None else given.title)
+    return panels
 
 
 _STYLES = ("-", "--", "-.", ":")
@@ -231,15 +227,14 @@ def _common(named: Mapping[str, Selection]) -> list[str]:
     return [part for part in first if all(part in other for other in others)]
 
 
-def _panel(ax: Axes, learner: str, shares: Mapping[str, _Shares | None]) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    colour = colour_of(learner)
+def _panel(ax: Axes, look: Look, shares: Mapping[str, _Shares | None]) -> None:
     for style, found in zip(_STYLES, shares.values(), strict=False):
         if found is None:
             continue
-        ax.plot(found.centre, found.non_gaussian, color=colour, linestyle=style, linewidth=1.4)
+        usual = {"linewidth": 1.4, **look.more, "color": look.color, "linestyle": style}
+        ax.plot(found.centre, found.non_gaussian, **usual)
         if style == "-" and (found.constant > 0).any():
             ax.fill_between(found.centre, 100 - found.constant, 100, step="mid", facecolor="none",
                             edgecolor="0.6", hatch="////", linewidth=0)  # fmt: skip
     ax.axhline(5, color="0.6", linewidth=0.6)
-    ax.set_title(learner, fontsize="small", loc="left", color=colour)
+    ax.set_title(look.label, fontsize="small", loc="left", color=look.color)

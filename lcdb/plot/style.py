@@ -3,37 +3,50 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+import itertools
+import types
+import weakref
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
 
-from lcdb.errors import MissingExtraError
+from lcdb.errors import ArgumentError, LabelError, MissingExtraError, did_you_mean
 from lcdb.schema import LEARNER_ROWS, LEARNERS, METRICS
 from lcdb.text import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 __all__ = [
+    "Look",
+    "Style",
     "caption",
     "colour_of",
+    "colours",
     "context",
     "each",
-    "label_ends",
-    "line_style_of",
     "metric_label",
+    "metric_of",
     "need_matplotlib",
     "new_axes",
+    "page",
     "plain",
+    "span",
     "spread_out",
+    "unscaled",
 ]
 
-# Each learner has one colour in every figure; line styles tell neighbours apart in grey as well.
+# The learners of the database have theirs everywhere; those of the experiments have the colours of
+# what they have in common with the ten.
 _COLOURS = {
     **{row.name: row.colour for row in LEARNER_ROWS.values()},
-    # Those of the experiments, by what they have in common with the ten.
     "kNN": "#117733",
     "RF": "#AA4499",
     "SVM": "#882255",
@@ -46,34 +59,260 @@ _COLOURS = {
     "ppo_p95": "#AA4499",
     "ppo_p99": "#000000",
 }
-_OTHERS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7")
-_STYLES = ("-", "--", "-.", ":")
+# For all other names: Okabe and Ito's colours without black, and four that are far from those, from
+# the ten above and from white.
+_OTHERS = (
+    *("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7"),
+    *("#7A4A1E", "#B3003C", "#666666", "#8A9A00"),
+)
+Dash = str | tuple[float, tuple[float, ...]]
+#: Dashes of lines that are of one learner each: they tell neighbours apart in grey as well.
+_STYLES: tuple[Dash, ...] = ("-", "--", "-.", ":")
+#: Dashes of further lines of one colour. Quantiles are dotted and edges of bands dashed.
+_DASHES: tuple[Dash, ...] = (
+    "-",
+    "-.",
+    (0, (8, 2)),
+    (0, (8, 2, 2, 2)),
+    (0, (6, 1.5, 1, 1.5, 1, 1.5)),
+)
+_PAGE: ContextVar[Mapping[str, str]] = ContextVar("page", default=types.MappingProxyType({}))
+#: Which name and dash a line was drawn for.
+_DRAWN: weakref.WeakKeyDictionary[Line2D, tuple[str, Dash]] = weakref.WeakKeyDictionary()
 
 
 def colour_of(label: object) -> str:
-    """Return the colour of a label: fixed for the ten learners, a stable one for any other.
+    """Return the colour of a name among others that leave it free.
+
+    It is fixed for the ten learners and for those of the experiments. Another name has one of
+    ten further colours; where another name of a figure has the same one, it has the next that
+    is free.
+    `colours` gives names colours that are all different.
 
     Examples
     --------
     >>> colour_of("LDC")
     '#332288'
     """
-    name = str(label)
-    return _COLOURS.get(name) or _OTHERS[sum(name.encode()) % len(_OTHERS)]
+    return colours([label])[str(label)]
 
 
-def line_style_of(label: object, place: int | None = None) -> str:
-    """Return the line style of a label: the same in every figure.
+def colours(names: Iterable[object]) -> dict[str, str]:
+    """Return a colour for each name, all different: for the figures of one page.
 
-    Labels that are not among the ten learners are told apart by their `place` among others, if it
-    is given.
+    Every figure takes them as ``colors=``. With more names than there are colours some share one;
+    figures draw those with different dashes.
+
+    Parameters
+    ----------
+    names
+        Of learners, or of anything else that has a line.
+
+    Examples
+    --------
+    >>> colours(["LDC", "ours", "baseline"])
+    {'LDC': '#332288', 'ours': '#009E73', 'baseline': '#E69F00'}
     """
-    name = str(label)
-    if name in LEARNERS:
-        place = LEARNERS.index(name)
-    elif place is None:
-        place = sum(name.encode())
-    return _STYLES[place % len(_STYLES)]
+    return _distinct(list(map(str, names)), {}, ())
+
+
+def _distinct(
+    names: Iterable[str], given: Mapping[str, str], used: Iterable[str]
+) -> dict[str, str]:
+    """Return colours of names: those given, then others than those and than those in use."""
+    chosen, taken = dict(given), {*used, *given.values()}
+    # Names with a colour of their own come first; then by a checksum, so that a name gives way to
+    # the same names in all figures.
+    for name in sorted(set(names) - set(chosen), key=lambda name: (*_rank(name), name)):
+        wanted = _preferences(name)
+        chosen[name] = next((colour for colour in wanted if colour not in taken), wanted[0])
+        taken.add(chosen[name])
+    return {name: chosen[name] for name in names}
+
+
+def _rank(name: str) -> tuple[int, int]:
+    fixed = list(_COLOURS)
+    return (0, fixed.index(name)) if name in _COLOURS else (1, zlib.crc32(name.encode()))
+
+
+def _preferences(name: str) -> list[str]:
+    """Return all colours that a name may have, the one it has where it is free first."""
+    start = zlib.crc32(name.encode()) % len(_OTHERS)
+    others = [*_OTHERS[start:], *_OTHERS[:start]]
+    first = [_PAGE.get()[name]] if name in _PAGE.get() else []
+    return [*first, *([_COLOURS[name]] if name in _COLOURS else []), *others]
+
+
+@contextmanager
+def page(names: Iterable[object]) -> Iterator[None]:
+    """Have names keep their colours in all figures that are drawn meanwhile."""
+    token = _PAGE.set(colours(names))
+    try:
+        yield
+    finally:
+        _PAGE.reset(token)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one line is drawn: under which name and label, in which colour and dash."""
+
+    name: str
+    label: str
+    color: Any
+    linestyle: Dash
+    more: Mapping[str, Any]
+    #: How many lines of this colour there were before it.
+    level: int = 0
+
+    def plot(
+        self, ax: Axes, x: Any, y: Any, *, where: Literal["pre", "post"] | None = None, **usual: Any
+    ) -> None:
+        """Draw the line, as steps where `where` says so; what the caller gave outdoes `usual`."""
+        keywords = {**usual, "color": self.color, "linestyle": self.linestyle,
+                    "label": self.label, **self.more}  # fmt: skip
+        lines = (
+            ax.plot(x, y, **keywords) if where is None else ax.step(x, y, where=where, **keywords)
+        )
+        for line in lines:
+            _DRAWN[line] = (self.name, self.linestyle)
+
+    def companion(self, linestyle: str) -> Dash:
+        """Return the dash of a line beside this one: another beside each line of a colour."""
+        if not self.level:
+            return linestyle
+        on = 1.0 if linestyle == ":" else 3.7
+        return (0, (on, 1.6 + 1.5 * self.level))
+
+
+@dataclass(frozen=True)
+class Style:
+    """What callers say of lines: colours, labels, a title, keywords of matplotlib's lines."""
+
+    color: Any = None
+    colors: Mapping[str, Any] = field(default_factory=dict)
+    label: Any = None
+    title: str | None = None
+    figsize: tuple[float, float] | None = None
+    line: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], *only: str) -> Style:
+        """Return what keywords say; `only` names those that a figure takes, all unless given."""
+        need_matplotlib()
+        from matplotlib.cbook import normalize_kwargs
+        from matplotlib.colors import is_color_like
+        from matplotlib.lines import Line2D
+
+        own = [one.name for one in fields(cls) if one.name != "line"]
+        setters = [name[4:] for name in dir(Line2D) if name.startswith("set_")]
+        try:
+            options = normalize_kwargs(dict(given), Line2D)
+        except TypeError as error:
+            raise ArgumentError(str(error)) from error
+        known = list(only) or [*own, *setters]
+        for name in options:
+            if name not in known or name in ("data", "xdata", "ydata"):
+                msg = f"the figure takes no {name!r}.{did_you_mean(name, known)}"
+                raise ArgumentError(msg)
+        values = {name: options.pop(name) for name in own if name in options}
+        colors = values.get("colors") or {}
+        if not isinstance(colors, Mapping):
+            msg = f"colors is {colors!r}; expected colours by name, such as {{'LDC': 'red'}}"
+            raise ArgumentError(msg)
+        named = {str(name): colour for name, colour in colors.items()}
+        for colour in filter(None, (values.get("color"), *named.values())):
+            if not is_color_like(colour):
+                msg = f"{colour!r} is no colour; expected one as matplotlib knows them, such as "
+                raise ArgumentError(msg + "'red', '#332288' or (0.2, 0.1, 0.5)")
+        return cls(**{**values, "colors": named}, line=options)
+
+    def looks(
+        self, names: Sequence[str], ax: Axes | None = None, *, dashed: bool = False,
+        reserved: Sequence[str] = (),
+    ) -> dict[str, Look]:  # fmt: skip
+        """Return how the line of each name is drawn: no two share colour and dash.
+
+        Parameters
+        ----------
+        names
+            Of the lines.
+        ax
+            Where they will be drawn: what is there keeps its colours and dashes.
+        dashed
+            Whether each name has a dash of its own, too.
+        reserved
+            Colours that mean something else in this figure.
+        """
+        if self.colors and not set(self.colors) & set(names):
+            msg = f"colors names {', '.join(self.colors)}; the figure has {', '.join(names)}"
+            raise LabelError(msg)
+        labels, used, looks = self._labels(names), _used(ax), {}
+        # A name that is there already keeps its colour, unless the caller gives one.
+        fixed = {name: colour for name, colour, _ in used if name in names}
+        fixed |= {name: _hex(colour) for name, colour in self.colors.items() if name in names}
+        if self.color is not None:
+            fixed = dict.fromkeys(names, _hex(self.color))
+        chosen = _distinct(names, fixed, [*(colour for _, colour, _ in used), *reserved])
+        for place, name in enumerate(names):
+            colour = chosen[name]
+            taken = [dash for _, other, dash in used if other == colour]
+            usual = _own_dash(name, place) if dashed else "-"
+            dash = self.line.get("linestyle") or next(d for d in _dashes(usual) if d not in taken)
+            more = {key: value for key, value in self.line.items() if key != "linestyle"}
+            looks[name] = Look(name, labels[name], colour, dash, more, len(taken))
+            used.append((name, colour, dash))
+        return looks
+
+    def _labels(self, names: Sequence[str]) -> dict[str, str]:
+        if self.label is None:
+            return {name: name for name in names}
+        if isinstance(self.label, Mapping):
+            given = {str(name): str(text) for name, text in self.label.items()}
+            return {name: given.get(name, name) for name in names}
+        texts = [self.label] if isinstance(self.label, str) else list(map(str, self.label))
+        if len(texts) != len(names):
+            msg = (
+                f"label is {self.label!r}; the figure has {len(names)} lines: {', '.join(names)}. "
+            )
+            raise ArgumentError(msg + "Expected a text for each, or {name: text}")
+        return dict(zip(names, texts, strict=True))
+
+    def caption(self, ax: Axes, *lines: str) -> None:
+        """Write small lines above the axes, or the caller's title instead."""
+        if self.title is None:
+            caption(ax, *lines)
+        else:
+            ax.set_title(self.title)
+
+
+def _hex(colour: Any) -> str:
+    from matplotlib.colors import to_hex
+
+    text = to_hex(colour, keep_alpha=True).upper()
+    return text.removesuffix("FF") if len(text) == 9 else text
+
+
+def _own_dash(name: str, place: int) -> Dash:
+    """Return the dash of a name: the same in every figure for the ten, else by its place."""
+    return _STYLES[(LEARNERS.index(name) if name in LEARNERS else place) % len(_STYLES)]
+
+
+def _dashes(first: Dash) -> Iterator[Dash]:
+    """Yield dashes, all different, without end."""
+    yield first
+    yield from (dash for dash in (*_DASHES, *_STYLES) if dash != first)
+    yield from ((0, (10.0 + 2.0 * i, 2.0)) for i in itertools.count())
+
+
+def _used(ax: Axes | None) -> list[tuple[str, str, Any]]:
+    """Return name, colour and dash of the lines that axes have already."""
+    found = []
+    for line in ax.lines if ax is not None else ():
+        if line.get_linestyle() != "None":
+            name, dash = _DRAWN.get(line, (str(line.get_label()), line.get_linestyle()))
+            found.append((name, _hex(line.get_color()), dash))
+    return found
 
 
 def metric_label(name: object) -> str:
@@ -95,11 +334,16 @@ def need_matplotlib() -> None:
         raise MissingExtraError(msg)
 
 
-def new_axes(ax: Axes | None = None, **options: Any) -> Axes:
+def new_axes(ax: Axes | None = None, style: Style | None = None, **options: Any) -> Axes:
     """Return the axes to draw on: those given, or new ones with quiet frames."""
     need_matplotlib()
     import matplotlib.pyplot as plt
 
+    if style is not None and style.figsize is not None:
+        if ax is not None:
+            msg = "figsize is the size of a new figure; with ax, set that of its own figure"
+            raise ArgumentError(msg)
+        options["figsize"] = style.figsize
     if ax is None:
         options.setdefault("figsize", (5.6, 3.6))
         _, ax = plt.subplots(layout="constrained", **options)
@@ -107,32 +351,21 @@ def new_axes(ax: Axes | None = None, **options: Any) -> Axes:
     return ax
 
 
-def label_ends(ax: Axes, lines: Iterable[tuple[str, Any, Any]]) -> None:
-    """Write names at the right ends of lines, where they stay whatever becomes of the limits.
+def span(ax: Axes, *, x: Sequence[float] = (), y: Sequence[float] = ()) -> None:
+    """Have limits that are left to autoscale include values, whatever is drawn."""
+    for values, options in ((x, {"updatey": False}), (y, {"updatex": False})):
+        if len(values):
+            ax.update_datalim([(value, value) for value in values], **options)
+    ax.autoscale_view()
 
-    Labels that would overlap make way, with a thin line to where they belong; where too many end
-    in one place for that, there is a legend.
 
-    Parameters
-    ----------
-    ax
-        With its lines drawn and labelled.
-    lines
-        (name, x, y) of each line's end, in data coordinates.
-    """
-    from lcdb.plot.labels import GAP, EndLabels
-
-    ends = [(name, float(x), float(y)) for name, x, y in lines if np.isfinite(y)]
-    if not ends:
-        return
-    box, dpi = ax.get_window_extent(), ax.get_figure(root=True).dpi  # type: ignore[union-attr]
-    gap = GAP * dpi / 72.0
-    true = np.clip(ax.transData.transform([end[1:] for end in ends])[:, 1], box.y0, box.y1)
-    moved = np.abs(spread_out(true, gap, box.y0, box.y1) - true).max()
-    if len(ends) * gap > box.height or moved > 3.0 * gap:
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
-        return
-    EndLabels(ax, ends)
+@contextmanager
+def unscaled(ax: Axes) -> Iterator[None]:
+    """Draw what limits need not show: they are those of all else."""
+    before = ax.dataLim.frozen()
+    yield
+    ax.dataLim.set(before)
+    ax.autoscale_view()
 
 
 def spread_out(places: np.ndarray, gap: float, low: float, high: float) -> np.ndarray:
@@ -178,17 +411,22 @@ def context(scores: Any) -> str:
     datasets = ", ".join(filter(None, names)) if len(names) <= 4 else f"{len(names)} datasets"
     parts = [datasets]
     for dim in ("sampling", "split", "tuning"):
-        labels = arrays[0].coords[dim].values.ravel() if dim in arrays[0].coords else []
-        text = " and ".join(map(str, labels))
+        labels = [label for array in arrays if dim in array.coords
+                  for label in map(str, array.coords[dim].values.ravel())]  # fmt: skip
+        text = " and ".join(dict.fromkeys(labels))
         parts.append("" if dim == "tuning" and text == "default" else text)
-    scaling = str(arrays[0].coords["scaling"].item()) if "scaling" in arrays[0].coords else "none"
-    parts.append("" if scaling == "none" else f"scaling {scaling}")
-    metric = _metric_of(arrays[0])
-    parts.append(metric_label(metric) if metric in METRICS else "")
+    scalings = dict.fromkeys(
+        str(array.coords["scaling"].item()) for array in arrays if "scaling" in array.coords
+    )
+    text = " and ".join(scalings)
+    parts.append("" if text in ("", "none") else f"scaling {text}")
+    metrics = dict.fromkeys(map(metric_of, arrays))
+    parts.append(" and ".join(metric_label(name) for name in metrics if name in METRICS))
     return " · ".join(filter(None, parts))
 
 
-def _metric_of(array: xr.DataArray | xr.Dataset) -> str:
+def metric_of(array: xr.DataArray | xr.Dataset) -> str:
+    """Return the metric of an array or of one metric of a summary."""
     if isinstance(array, xr.DataArray):
         return str(array.name)
     chosen = array.coords.get("metric", None)
@@ -213,8 +451,12 @@ def plain(name: object) -> str:
 
 
 def caption(ax: Axes, *lines: str) -> None:
-    """Write small lines above the axes, from the left; empty ones are left out."""
-    ax.set_title("\n".join(filter(None, lines)), fontsize="small", loc="left")
+    """Write small lines above the axes, from the left, broken where they would leave the figure."""
+    from lcdb.plot.labels import broken, make_room, room_above
+
+    text = "\n".join(broken(room_above(ax), line) for line in lines if line)
+    ax.set_title(text, fontsize="small", loc="left")
+    make_room(ax)
 
 
 def each(scores: xr.DataArray, dim: str) -> list[tuple[str, xr.DataArray]]:

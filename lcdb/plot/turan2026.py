@@ -30,11 +30,17 @@ if TYPE_CHECKING:
 __all__ = ["FIGURES"]
 
 
-def _bands(choice: Choice, ax: Axes | None) -> Axes:
-    return quantile_curves(choice.cells(), ax=ax, log=bool(choice.log))
+def _caption(style: Mapping[str, Any], ax: Axes, *lines: str) -> None:
+    """Write what a figure is of, unless the caller gave a title."""
+    if style.get("title") is None:
+        caption(ax, *lines)
 
 
-def _by_sampling_and_split(choice: Choice, ax: Axes | None) -> Axes:
+def _bands(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
+    return quantile_curves(choice.cells(), ax=ax, log=bool(choice.log), **style)
+
+
+def _by_sampling_and_split(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
     header = choice.header
     if choice.labels["split"] is None:  # a test on the training pool is none
         choice = choice.named(split=[s for s in header.labels["split"] if s != "pool"])
@@ -46,31 +52,31 @@ def _by_sampling_and_split(choice: Choice, ax: Axes | None) -> Axes:
         for split in both["split"].values
         for sampling in both["sampling"].values
     }
-    ax = distributions(parts, learner=choice.learner, ax=ax)
+    ax = distributions(parts, learner=choice.learner, ax=ax, **style)
     ax.set(xlabel=f"{choice.learner} at n = {int(cell.n)}", ylabel=metric_label(choice.metric))
     of = context(both.isel(sampling=0, split=0).drop_vars(["sampling", "split"]))
-    caption(ax, of, BOXES if choice.header.is_summary else "")
+    _caption(style, ax, of, BOXES if choice.header.is_summary else "")
     return ax
 
 
-def _along_n(choice: Choice, ax: Axes | None) -> Axes:
+def _along_n(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
     curve = choice.cells()
     sizes = curve["n"]
     asked = np.geomspace(int(sizes[0]), int(sizes[-1]), 8)
     shown = np.unique(sizes.sel(n=asked, method="nearest"))
-    ax = distributions(curve.sel(n=shown), dim="n", learner=choice.learner, ax=ax)
+    ax = distributions(curve.sel(n=shown), dim="n", learner=choice.learner, ax=ax, **style)
     ax.set(xlabel=f"training set size n of {choice.learner}")
     return ax
 
 
-def _all_learners(choice: Choice, ax: Axes | None) -> Axes:
+def _all_learners(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
     cell = near_100(choice.cells())
-    ax = distributions(cell, ax=ax)
+    ax = distributions(cell, ax=ax, **style)
     ax.set(xlabel=f"learner, at n = {int(cell.n)}")
     return ax
 
 
-def _default_and_tuned(choice: Choice, ax: Axes | None) -> Axes:
+def _default_and_tuned(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
     cell = near_100(choice.cells())
     if "tuning" not in cell.dims or cell.sizes["tuning"] < 2:
         msg = (
@@ -78,18 +84,18 @@ def _default_and_tuned(choice: Choice, ax: Axes | None) -> Axes:
             "tunings = ['default', 'tuned']"
         )
         raise LabelError(msg)
-    ax = distributions(cell, dim="tuning", learner=choice.learner, ax=ax)
+    ax = distributions(cell, dim="tuning", learner=choice.learner, ax=ax, **style)
     ax.set(xlabel=f"{choice.learner} at n = {int(cell.n)}")
     return ax
 
 
-def _share_along_n(choice: Choice, ax: Axes | None) -> Axes:
-    return non_gaussian_panels(_lines({"": choice.all_cells()}))[0]
+def _share_along_n(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
+    return non_gaussian_panels(_lines({"": choice.all_cells()}), **style)[0]
 
 
-def _shares_of_losses(choice: Choice, ax: Axes | None) -> Axes:
+def _shares_of_losses(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
     losses = {name: choice.of(name).all_cells() for name in ("brier", "cross_entropy")}
-    return non_gaussian_panels(_lines(losses))[0]
+    return non_gaussian_panels(_lines(losses), **style)[0]
 
 
 def _lines(selections: Mapping[str, Mapping[Any, Any]]) -> dict[str, Any]:
@@ -103,21 +109,21 @@ def _lines(selections: Mapping[str, Mapping[Any, Any]]) -> dict[str, Any]:
     return lines
 
 
-def _quantiles_and_mean(choice: Choice, ax: Axes | None) -> Axes:
-    return quantile_curves(choice.cells(), (0.025, 0.975), ax=ax, log=bool(choice.log))
+def _quantiles_and_mean(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
+    return quantile_curves(choice.cells(), (0.025, 0.975), ax=ax, log=bool(choice.log), **style)
 
 
-def _map(choice: Choice, ax: Axes | None) -> Axes:
+def _map(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
     from lcdb.tables import curve_frame
 
     chosen = choice.some_rows(curve_frame(choice.db, lattice=False))
     rates = chosen.groupby(["learner", "dataset"], sort=False)["rate"].mean()
-    ax = rejection_map(rates.to_xarray(), ax)
-    caption(ax, f"non-Gaussian cells (%) · {metric_label(choice.metric)}", choice.over())
+    ax = rejection_map(rates.to_xarray(), ax, **style)
+    _caption(style, ax, f"non-Gaussian cells (%) · {metric_label(choice.metric)}", choice.over())
     return ax
 
 
-def _by_repetitions(choice: Choice, ax: Axes | None) -> Axes:
+def _by_repetitions(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
     curves = choice.curves()
     parts = [
         analysis.normality_by_repetitions(scores)["non_gaussian"].stack(cell=["n"])
@@ -125,12 +131,12 @@ def _by_repetitions(choice: Choice, ax: Axes | None) -> Axes:
     ]
     cells = xr.concat([part.drop_vars(["cell", "n"]) for part in parts], "cell", coords="minimal",
                       compat="override", join="outer")  # fmt: skip
-    ax = by_repetitions(cells.mean("cell").transpose("learner", "repetitions"), ax)
-    caption(ax, context(curves))
+    ax = by_repetitions(cells.mean("cell").transpose("learner", "repetitions"), ax, **style)
+    _caption(style, ax, context(curves))
     return ax
 
 
-def _views(choice: Choice, ax: Axes | None) -> Axes:
+def _views(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
     import pandas as pd
 
     from lcdb.tables import VIEWS, curve_frame, published
@@ -147,7 +153,7 @@ def _views(choice: Choice, ax: Axes | None) -> Axes:
     }
     columns["published"] = pd.Series({learner: pair[0] for learner, pair in known.items()})
     rates = pd.DataFrame(columns)
-    ax = decomposition(rates.reindex(columns["honest"].index), ax)
+    ax = decomposition(rates.reindex(columns["honest"].index), ax, **style)
     db, key = choice.db, choice.dataset
     names = db.headers.values() if key is None else [choice.header]
     datasets = ", ".join(header.name for header in names)
@@ -156,25 +162,25 @@ def _views(choice: Choice, ax: Axes | None) -> Axes:
     return ax
 
 
-def _ranks(choice: Choice, ax: Axes | None) -> Axes:
+def _ranks(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
     curves: Any = choice.cells()
     worst = 0.05 if METRICS[choice.metric].direction == "maximize" else 0.95
-    ax = rank_map(analysis.rank_change(curves, worst), ax)
-    caption(ax, context(curves), ax.get_title(loc="left"))
+    ax = rank_map(analysis.rank_change(curves, worst), ax, **style)
+    _caption(style, ax, context(curves), ax.get_title(loc="left"))
     return ax
 
 
-def _inverse_cdfs(choice: Choice, ax: Axes | None) -> Axes:
+def _inverse_cdfs(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
     cell = near_100(choice.one())
-    ax = inverse_cdf(cell, ax=ax)
-    caption(ax, context(cell), f"n = {int(cell.n)}; bands: 95 % for the whole curve")
+    ax = inverse_cdf(cell, ax=ax, **style)
+    _caption(style, ax, context(cell), f"n = {int(cell.n)}; bands: 95 % for the whole curve")
     return ax
 
 
-def _profiles(choice: Choice, ax: Axes | None) -> Axes:
+def _profiles(choice: Choice, ax: Axes | None, **style: Any) -> Axes:
     curves = {k: part.dropna("n", how="all") for k, part in choice.curves().items()}
-    ax = profile(analysis.profile(curves, kind="gap"), ax)
-    caption(ax, context(curves))
+    ax = profile(analysis.profile(curves, kind="gap"), ax, **style)
+    _caption(style, ax, context(curves))
     return ax
 
 
@@ -197,14 +203,15 @@ FIGURES: dict[str, Figure] = {
         "QDC, default against tuned", 1063, _default_and_tuned,
         {"learner": "QDC", "tuning": ["default", "tuned"], **_PAPERS}, ("tuning",),
     ),
-    "3a": Figure("share of non-Gaussian cells along n", None, _share_along_n, _PAPERS),
+    "3a": Figure("share of non-Gaussian cells along n", None, _share_along_n, _PAPERS, panels=True),
     "3b": Figure(
         "QDC: quantiles against mean", 11, _quantiles_and_mean,
         {"learner": "QDC", **_PAPERS}, _LEARNERS,
         sizes=True,
     ),
     "D5": Figure(
-        "share of non-Gaussian cells along n, of the losses", None, _shares_of_losses, _PAPERS
+        "share of non-Gaussian cells along n, of the losses", None, _shares_of_losses, _PAPERS,
+        panels=True,
     ),
     "map": Figure("share of non-Gaussian cells by learner and dataset", None, _map, _EVERY),
     "repetitions": Figure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lcdb.plot.style import metric_label, need_matplotlib
+from lcdb.plot.style import metric_label, need_matplotlib, page
 from lcdb.reporting.best import best
 from lcdb.reporting.document import Report, Section, Text
 from lcdb.reporting.effort import effort
@@ -66,17 +66,19 @@ def report(
     need_matplotlib()
     asked = {"sampling": sampling, "split": split, "tuning": tuning}
     scope = scope_of(db, metric, asked, datasets, scaling)
-    together = overall(scope)
-    sections = (
-        best(scope),
-        quantiles_and_means(scope),
-        together,
-        crossings(scope),
-        shapes(scope),
-        effort(scope),
-        normal(scope),
-        methods(scope, several=together is not None),
-    )
+    names = (name for part in scope.parts for name in part.header.labels["learner"])
+    with page(names):
+        together = overall(scope)
+        sections = (
+            best(scope),
+            quantiles_and_means(scope),
+            together,
+            crossings(scope),
+            shapes(scope),
+            effort(scope),
+            normal(scope),
+            methods(scope, several=together is not None),
+        )
     kept = [section for section in sections if section is not None]
     text = " ".join(section.headline for section in kept if section.headline)
     title = f"Learning curves of {_names(scope)}: {metric_label(metric)}"

@@ -86,18 +86,18 @@ def test_reruns_stand_beside_the_trial_that_was_selected(cube):
     assert "percentile 50" in render([table_of_reruns(cube)], "markdown")
 
 
-def test_learning_curves_draw_mean_and_spread(cube):
+def test_lifetime_curves_draw_mean_and_spread(cube):
     returns = cube["episode_return"]
-    ax = plot.learning_curves(returns, window=10)
+    ax = plot.lifetime_curves(returns, window=10)
     lines = {line.get_label(): line for line in ax.lines}
     expected = returns.sel(algorithm="ppo").values[:40].reshape(40, 20, 10).mean(axis=2)
     np.testing.assert_allclose(lines["ppo"].get_ydata(), expected.mean(axis=0), rtol=1e-4)
     assert lines["ppo"].get_xdata().tolist() == list(range(10, 201, 10))
     assert len(ax.collections) == 3
-    single = plot.learning_curves(returns.sel(algorithm="ppo"), band=False)
+    single = plot.lifetime_curves(returns.sel(algorithm="ppo"), band=False)
     assert not single.collections
     with pytest.raises(LabelError, match="lacks the dims trial"):
-        plot.learning_curves(returns.mean("trial"))
+        plot.lifetime_curves(returns.mean("trial"))
 
 
 def test_returns_of_lifetimes_are_drawn_with_bands(cube):
@@ -179,4 +179,4 @@ def test_a_summary_says_what_it_has_not(folder, tmp_path):
         with pytest.raises(SummaryError, match="which has no episodes"):
             list(summarize(db, tmp_path / "other"))
         with pytest.raises(LabelError, match="has no window_mean"):
-            plot.learning_curves(db["pendulum"][["mean_return"]])
+            plot.lifetime_curves(db["pendulum"][["mean_return"]])

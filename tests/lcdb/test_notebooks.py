@@ -1,4 +1,4 @@
-"""Notebooks run from top to bottom and print what is stored in them."""
+"""Notebooks run from top to bottom and print and draw what is stored in them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import nbformat
 import pytest
 
 from tests.support.counts import first
-from tests.support.notebook_runs import FOLDER, NOTEBOOKS, kernel, outputs, run
+from tests.support.notebook_runs import FOLDER, NOTEBOOKS, figures, kernel, outputs, run
+from tests.support.pictures import look_alike
 
 
 @pytest.fixture(scope="module")
@@ -17,11 +18,14 @@ def manager():
 
 @pytest.mark.process
 @pytest.mark.parametrize("name", first(NOTEBOOKS, 2))
-def test_a_notebook_prints_what_it_says(name, manager):
+def test_a_notebook_prints_and_draws_what_it_shows(name, manager):
     """If the code is right, `python -m tests.support.notebook_runs` renews the document."""
     stored = nbformat.read(FOLDER / name, as_version=4)
     nbformat.validate(stored)
-    assert outputs(run(name, manager)) == outputs(stored)
+    fresh = run(name, manager)
+    assert outputs(fresh) == outputs(stored)
+    for place, (one, other) in enumerate(zip(figures(fresh), figures(stored), strict=True)):
+        assert look_alike(one, other), f"figure {place} of {name} is of older code"
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

@@ -381,7 +381,8 @@ FIGURES_IN_AXES = {
     ),
     "distributions": lambda scores, ax: plot.distributions(scores.sel(n=20), ax=ax),
     "inverse_cdf": lambda scores, ax: plot.inverse_cdf(scores.sel(n=20), ax=ax),
-    "learning_curves": lambda scores, ax: plot.learning_curves(
+    "learning_curves": lambda scores, ax: plot.learning_curves(scores, ax=ax),
+    "lifetime_curves": lambda scores, ax: plot.lifetime_curves(
         scores.rename(repetition="trial", n="episode", learner="algorithm"), ax=ax
     ),
     "lifetime_returns": lambda scores, ax: plot.lifetime_returns(

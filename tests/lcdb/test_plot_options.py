@@ -69,7 +69,8 @@ def test_lines_of_several_labels_in_the_panels_of_shares(tutorial):
     ax = plot.draw(tutorial, "3a", sampling=["additive", "bootstrap"], learner=["NMC", "LDC"])
     assert [line.get_linestyle() for line in ax.lines[:2]] == ["-", "--"]
     title = ax.figure.get_suptitle()
-    assert title.startswith("balance-scale, iris · fixed · accuracy · additive solid, bootstrap")
+    words = title.replace(" ·", "").split()  # broken where the figure ends
+    assert words[:6] == ["balance-scale,", "iris", "fixed", "accuracy", "additive", "solid,"]
     with pytest.raises(LabelError, match="6 lines in a panel"):
         plot.draw(tutorial, "3a", split=["fixed", "varying"],
                   sampling=["additive", "random", "bootstrap"])  # fmt: skip
@@ -192,7 +193,9 @@ def test_a_summary_has_the_same_curves(database_folder, tmp_path):
 )
 def test_ticks_of_log_axes_are_plain_numbers(low, high, named):
     _, ax = plt.subplots()
-    plain_log_axis(ax, low, high)
+    ax.plot([low, high], [0, 1])
+    ax.margins(x=0)
+    plain_log_axis(ax)
     assert [text.get_text() for text in ax.get_xticklabels()] == named
     _, ax = plt.subplots()
     size_axis(ax, np.array([low, high / 2, high]))

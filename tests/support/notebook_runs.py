@@ -6,6 +6,7 @@ what they print and draw; do that after changing a cell.
 
 from __future__ import annotations
 
+import base64
 import os
 import sys
 import tempfile
@@ -18,7 +19,7 @@ from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-__all__ = ["FOLDER", "NOTEBOOKS", "kernel", "outputs", "run"]
+__all__ = ["FOLDER", "NOTEBOOKS", "figures", "kernel", "outputs", "run"]
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "notebooks"
@@ -106,6 +107,12 @@ def outputs(notebook: NotebookNode) -> list[tuple[str, str]]:
             else:
                 found.append((output.output_type, output.get("text") or data.get("text/plain", "")))
     return found
+
+
+def figures(notebook: NotebookNode) -> list[bytes]:
+    """Return the pictures that a notebook shows."""
+    data = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", ())]
+    return [base64.b64decode(one["image/png"]) for one in data if "image/png" in one]
 
 
 def main(names: list[str]) -> None:
