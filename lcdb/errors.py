@@ -136,6 +136,10 @@ class CellError(LCDBError, RuntimeError):
     """A learner could not be fitted or scored in one cell: the message names the cell."""
 
 
+class RedefinedError(LCDBError, RuntimeError):
+    """A cell cannot be computed again: its learner has another definition since it was stored."""
+
+
 class FailedBlocksError(LCDBError, RuntimeError):
     """A build came to its end, but blocks failed or timed out: `lcdb status` names them."""
 

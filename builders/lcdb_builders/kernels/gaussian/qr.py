@@ -37,10 +37,12 @@ def insert_row(R, v):
 
 
 @kernel(reorder=True, borrow=True)
-def factor(Z, first, stop, n, ridge, L):
-    """Factor as L L' the products of the columns ``Z[j, first:stop]``, over n, plus ``ridge * I``.
+def factor(Z, first, stop, n, ridge, units, L):
+    """Factor as L L' the products of columns ``Z[j, first:stop]``, over n, plus a ridge.
 
-    Householder's method on the columns, extended by those of ``sqrt(n * ridge) * I``.
+    The ridge is ``ridge * diag(units**2)``. Householder's method on the columns, extended by those
+    of its root times that of n. A change of one column's unit changes its row of L alone. A column
+    of unit 0 is left out: to L it has a variance of 1, and nothing to do with the others.
 
     Parameters
     ----------
@@ -49,8 +51,8 @@ def factor(Z, first, stop, n, ridge, L):
         column there need not hold numbers.
     first, stop
         Where the columns begin and end.
-    n, ridge
-        What products are divided by, and what is added.
+    n, ridge, units
+        What products are divided by, and what is added: `units` is (d,), and 0 where a column is.
     L
         (d, d), of which the lower triangle is filled.
     """
@@ -62,7 +64,7 @@ def factor(Z, first, stop, n, ridge, L):
         column = Z[j]
         for i in range(stop, end):
             column[i] = 0.0
-        column[stop + j] = root
+        column[stop + j] = root * units[j] if units[j] > 0.0 else 1.0
     for k in range(d):
         a = first + k
         v = Z[k, a:end]
@@ -84,6 +86,12 @@ def factor(Z, first, stop, n, ridge, L):
         for i in range(k):
             L[k, i] = unit * Z[k, first + i]
         L[k, k] = unit * (-length if head >= 0.0 else length)
+    for j in range(d):
+        if units[j] == 0.0:  # what reflections have left there is rounding
+            for k in range(d):
+                L[j, k] = 0.0
+                L[k, j] = 0.0
+            L[j, j] = 1.0
 
 
 @kernel(reorder=True, borrow=True)
