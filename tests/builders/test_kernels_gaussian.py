@@ -51,7 +51,7 @@ def scores_by_draw(kind, parameter, task, rows, rooted=False):
     count = weigh(rows, weight, distinct)
     moments.add_draw(kind, task, weight, distinct[:count], model.moments)
     if rooted:
-        gaussian.take_roots(kind, len(rows), model)
+        gaussian.take_roots(kind, model)
     gaussian.fit(kind, parameter, rooted, len(rows), model)
     return scores_of(kind, model, task)
 
@@ -190,7 +190,7 @@ def test_a_feature_that_training_rows_do_not_tell_of_is_left_out(name, rooted):
         count = weigh(rows, weight, distinct)
         moments.add_draw(kind, task, weight, distinct[:count], model.moments)
         if rooted:
-            gaussian.take_roots(kind, len(rows), model)
+            gaussian.take_roots(kind, model)
         gaussian.fit(kind, 1e-6, rooted, len(rows), model)
     expected = scores_by_draw(kind, 1e-6, task, np.arange(40), rooted=rooted)
     assert (scores_of(kind, model, task) == expected).all()

@@ -48,7 +48,7 @@ from lcdb_builders.kernels.gaussian.moments import (
     forget,
     overall_mean,
 )
-from lcdb_builders.kernels.gaussian.qr import factor
+from lcdb_builders.kernels.gaussian.qr import factor, leave_out
 from lcdb_builders.kernels.scores.cells import (
     begin_curve,
     cell_of,
@@ -124,6 +124,7 @@ def _decompose(kind, study, n, rows):
             first, stop = columns_of(kind, s, moments)
             count = n if kind == LDC else moments.counts[s]
             factor(moments.Z, first, stop, count, study.smallest, spread, L)
+            leave_out(spread, L)
             for j in range(len(L)):
                 for k in range(j + 1 if spread[j] > 0.0 else 0):
                     L[j, k] /= spread[j]
@@ -234,7 +235,7 @@ def _run(block):
                 continue
             tune_cell(block, n, i, r, _try_grid)
             if not additive:
-                take_roots(kind, n, model)
+                take_roots(kind, model)
             for g in range(len(tuning.grid)):
                 if is_chosen(held, g):
                     fit(kind, tuning.grid[g], True, n, model)

@@ -22,7 +22,13 @@ from lcdb_builders.kernels.gaussian.moments import (
     moments_of,
     overall_mean,
 )
-from lcdb_builders.kernels.gaussian.qr import factor, invert, solve, solve_transposed
+from lcdb_builders.kernels.gaussian.qr import (
+    factor,
+    invert,
+    leave_out,
+    solve,
+    solve_transposed,
+)
 from lcdb_builders.kernels.scores.cells import linear_scores
 from lcdb_builders.kernels.scores.losses import CHUNK
 
@@ -191,11 +197,9 @@ def begin_fit(kind, parameter, n, model):
 
 
 @kernel(borrow=True)
-def take_roots(kind, n, model):
-    """Write the triangular roots of scatters of n drawn rows, as if they came one by one."""
+def take_roots(kind, model):
+    """Write the triangular roots of a draw's scatters, as if its rows had been added one by one."""
     moments = model.moments
-    if kind != NMC:
-        _take_spread(n, model)
     for s in range(len(moments.roots)):
         first, stop = columns_of(kind, s, moments)
         if first < stop:
@@ -233,6 +237,7 @@ def fit(kind, parameter, rooted, n, model):
                 first, stop = 0, len(model.L)
             count = n if kind == LDC else moments.counts[s]
             factor(moments.Z, first, stop, count, parameter, model.spread, model.L)
+            leave_out(model.spread, model.L)
             if kind == LDC:
                 _discriminants(n, model)
             else:

@@ -10,7 +10,7 @@ import math
 
 from lcdb_builders.kernels.core.jit import kernel
 
-__all__ = ["factor", "insert_row", "invert", "solve", "solve_transposed"]
+__all__ = ["factor", "insert_row", "invert", "leave_out", "solve", "solve_transposed"]
 
 
 @kernel(reorder=True, borrow=True)
@@ -41,8 +41,7 @@ def factor(Z, first, stop, n, ridge, units, L):
     """Factor as L L' the products of columns ``Z[j, first:stop]``, over n, plus a ridge.
 
     The ridge is ``ridge * diag(units**2)``. Householder's method on the columns, extended by those
-    of its root times that of n. A change of one column's unit changes its row of L alone. A column
-    of unit 0 is left out: to L it has a variance of 1, and nothing to do with the others.
+    of its root times that of n. A change of one column's unit changes its row of L alone.
 
     Parameters
     ----------
@@ -52,7 +51,8 @@ def factor(Z, first, stop, n, ridge, units, L):
     first, stop
         Where the columns begin and end.
     n, ridge, units
-        What products are divided by, and what is added: `units` is (d,), and 0 where a column is.
+        What products are divided by, and what is added: `units` is (d,), 0 for a column to
+        `leave_out`.
     L
         (d, d), of which the lower triangle is filled.
     """
@@ -64,7 +64,8 @@ def factor(Z, first, stop, n, ridge, units, L):
         column = Z[j]
         for i in range(stop, end):
             column[i] = 0.0
-        column[stop + j] = root * units[j] if units[j] > 0.0 else 1.0
+        # A column that is left out is eliminated too: nothing of others stays in its place.
+        column[stop + j] = root * units[j] if units[j] > 0.0 else root
     for k in range(d):
         a = first + k
         v = Z[k, a:end]
@@ -86,8 +87,14 @@ def factor(Z, first, stop, n, ridge, units, L):
         for i in range(k):
             L[k, i] = unit * Z[k, first + i]
         L[k, k] = unit * (-length if head >= 0.0 else length)
+
+
+@kernel(borrow=True)
+def leave_out(units, L):
+    """Leave columns of unit 0 out of a factor: a variance of 1, and nothing with the others."""
+    d = len(L)
     for j in range(d):
-        if units[j] == 0.0:  # what reflections have left there is rounding
+        if units[j] == 0.0:  # what reflections have left in there is rounding
             for k in range(d):
                 L[j, k] = 0.0
                 L[k, j] = 0.0
