@@ -30,6 +30,7 @@ __all__ = [
     "PlanError",
     "ReadError",
     "RecomputedWarning",
+    "RedefinedError",
     "SchemaError",
     "StaleError",
     "StorageError",

@@ -21,7 +21,7 @@ from lcdb_builders.learners.generic import GenericLearner
 from lcdb_builders.learners.imported import FileFinder, stored_name
 from lcdb_builders.storage import disk
 
-__all__ = ["GROUP", "for_unit", "get", "keep_files", "names"]
+__all__ = ["GROUP", "for_unit", "get", "is_redefined", "keep_files", "names"]
 
 GROUP = "lcdb.learners"
 
@@ -147,6 +147,12 @@ def for_unit(unit: Unit, *, allow_import: bool = False, root: Path | str | None 
         )
         raise RedefinedError(msg)
     return learner
+
+
+def is_redefined(unit: Unit) -> bool:
+    """Return whether a unit was computed by an earlier definition of its learner."""
+    is_known = not unit.estimator and unit.learner in names()
+    return is_known and unit.implementation in get(unit.learner).former
 
 
 def keep_files(learner: Learner, root: Path) -> None:
