@@ -39,10 +39,10 @@ def definitions(found: Evidence) -> str:
         for curve in curves
         if curve["learner"] in ("LDC", "QDC")
     }
+    there = listed(f"`{version}`" for version in sorted(versions))
     return (
-        f"LDC and QDC are of version {listed(f'`{version}`' for version in sorted(versions))} here; "
-        "[numbers](numbers.md#learners) says how `kernel-3` differs. Whatever would compute their "
-        "cells again with another version refuses."
+        f"LDC and QDC are of version {there} here; [numbers](numbers.md#learners) says how "
+        "`kernel-3` differs. Whatever would compute their cells again with another version refuses."
     )
 
 
