@@ -30,6 +30,7 @@ __all__ = [
     "PlanError",
     "ReadError",
     "RecomputedWarning",
+    "RedefinedError",
     "SchemaError",
     "StaleError",
     "StorageError",
@@ -134,6 +135,10 @@ class InterruptedBuildError(LCDBError, RuntimeError):
 
 class CellError(LCDBError, RuntimeError):
     """A learner could not be fitted or scored in one cell: the message names the cell."""
+
+
+class RedefinedError(LCDBError, RuntimeError):
+    """A cell cannot be computed again: its learner has another definition since it was stored."""
 
 
 class FailedBlocksError(LCDBError, RuntimeError):

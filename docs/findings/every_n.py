@@ -95,6 +95,8 @@ lcdb summarize EVERY --out SMALL --sizes log:12 --bits 14 --release VERSION
 
 {_HOW}
 
+{holdings.definitions(found)}
+
 ## What is missing
 
 {holdings.missing_said(found)}

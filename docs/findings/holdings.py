@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,22 @@ work, so that the measured ones are upper bounds. Of each of the nine,
 _THINNED = """Tuned curves are thinned because they cost most: `lcdb plan` puts the plan at 3.3
 core-hours, at 5.3 with tuned curves of all three samplings at 24 sizes, and at 13 with those of all
 samplings and sizes."""
+
+
+def definitions(found: Evidence) -> str:
+    """Return in sentences which versions of LDC and QDC these are."""
+    plans = [json.loads(found.db[key].attrs["plan"])["curves"] for key in found.db.headers]
+    versions = {
+        curve["implementation"]
+        for curves in plans
+        for curve in curves
+        if curve["learner"] in ("LDC", "QDC")
+    }
+    there = listed(f"`{version}`" for version in sorted(versions))
+    return (
+        f"LDC and QDC are of version {there} here; [numbers](numbers.md#learners) says how "
+        "`kernel-3` differs. Whatever would compute their cells again with another version refuses."
+    )
 
 
 def datasets(found: Evidence) -> str:
@@ -107,6 +124,8 @@ to 32 and from there some 70 up to the largest; tuned curves of additive trainin
 sizes. Cells
 ship at {sizes[few]} ({found.names[few]}) to {sizes[many]} ({found.names[many]}) of these sizes; the
 rates below are of all of them.
+
+{definitions(found)}
 
 {thinned(found)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace as changed
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -12,14 +13,14 @@ import pytest
 from lcdb_builders.domain import snapshot as snapshots
 from lcdb_builders.domain.unit import DRAWS, Block
 from lcdb_builders.learners import registry
-from lcdb_builders.learners.gaussian import LDC
+from lcdb_builders.learners.gaussian import LDC, QDC
 from lcdb_builders.planning.plan import load_plan
 from lcdb_builders.planning.units import plan_learners, units
 from lcdb_builders.reference import linear as reference_linear
 from lcdb_builders.reference.agreement import allowed
 from lcdb_builders.reference.block import draws_block
 from lcdb_builders.reference.cell import Answers
-from lcdb_builders.reference.replay import recompute_cells, replay
+from lcdb_builders.reference.replay import recompute_cells, redefined_curves, replay
 from lcdb_builders.sources.bundled import bundled
 from lcdb_builders.storage.blocks import Blocks
 from lcdb_builders.storage.environment import environment
@@ -35,8 +36,10 @@ from lcdb.errors import (
     LabelError,
     NotBuiltError,
     NotFoundError,
+    RedefinedError,
 )
 from lcdb.schema import LEARNERS, METRICS
+from lcdb.shipped import crossing
 from tests.support.counts import counts
 from tests.support.problems_tied import tied
 
@@ -389,3 +392,49 @@ def test_additive_cells_of_few_distinct_rows_replay_alone(tmp_path):
     for cell in recompute_cells(root, counts(30, 1000), seed=2):
         assert cell.expects_same_bits
         assert cell.agrees, cell
+
+
+VERSION_1 = Path(__file__).parents[1] / "databases" / "version-1"
+
+
+def test_cells_of_an_earlier_definition_are_refused_by_name(capsys):
+    """Those of LDC in a database of version 1: its ridge was of another kind."""
+    refused = (
+        "varying-default was computed by an earlier definition of LDC .kernel-2; its ridge was"
+    )
+    labels = {"sampling": "random", "split": "varying"}
+    with lcdb.open(VERSION_1) as db:
+        calls = (
+            lambda: lcdb.replay(db, "iris", "LDC", "random", "varying", n=20, repetition=1),
+            lambda: db.predictions("iris", "LDC", n=20, **labels),
+            lambda: db.derive("iris", "LDC", "kappa", n=20, **labels),
+        )
+        for call in calls:
+            with pytest.raises(RedefinedError, match=refused):
+                call()
+        assert replay(db, "iris", "NMC", "random", "varying", n=20, repetition=1).agrees
+        assert np.isfinite(db.curve("iris", "LDC", **labels).sel(n=20)).all()
+    asked = ["replay", str(VERSION_1), "iris", "LDC", "--sampling", "random", "-n", "20", "-r", "1"]
+    assert main(asked) == 1
+    assert "earlier definition of LDC" in capsys.readouterr().err
+
+
+def test_verify_names_the_curves_that_it_cannot_recompute(capsys):
+    assert {cell.unit.learner for cell in recompute_cells(VERSION_1, 8)} == {"NMC"}
+    assert main(["verify", str(VERSION_1), "--recompute", "2", "--quiet"]) == 0
+    told = capsys.readouterr().out
+    assert "no cell of 4 curves of LDC was recomputed: kernel-2 is an earlier definition" in told
+    assert "2 of 2 recomputed cells are as stored" in told
+    assert main(["verify", str(VERSION_1), "--recompute", "2", "--quiet", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    expected = {"learner": "LDC", "implementation": "kernel-2", "curves": 4}
+    assert content["redefined"] == [expected]
+
+
+def test_a_database_of_earlier_definitions_alone_is_refused(monkeypatch):
+    for learner in (LDC, QDC):
+        monkeypatch.setattr(learner, "former", {"kernel-3": "it was another"})
+    root = crossing().path
+    assert redefined_curves(root) == {("LDC", "kernel-3"): 3, ("QDC", "kernel-3"): 3}
+    with pytest.raises(RedefinedError, match="kernel-3; it was another"):
+        list(recompute_cells(root, 1))

@@ -57,19 +57,31 @@ class Classes:
         self.n, self.d = len(y), len(X[0])
         self.means = [_mean(rows) for rows in self.rows]
         self.scatters = [_scatter(r, m) for r, m in zip(self.rows, self.means, strict=True)]
-        within = sum(scatter[j][j] for scatter in self.scatters for j in range(self.d))
-        self.variance = within / self.n / self.d or Fraction(1)
+        within = [sum(scatter[j][j] for scatter in self.scatters) for j in range(self.d)]
+        self.variance = sum(within) / self.n / self.d or Fraction(1)
+        overall = _scatter(exact, _mean(exact))
+        self.variances = [(within[j] or overall[j][j]) / self.n for j in range(self.d)]
+
+    @classmethod
+    def of_varying_features(cls, X, y, test):
+        """Classes, and test rows, of the features that are not constant over the training set."""
+        kept = [j for j, column in enumerate(zip(*X, strict=True)) if len(set(column)) > 1]
+        return cls([[row[j] for j in kept] for row in X], y), [
+            [row[j] for j in kept] for row in test
+        ]
 
     def ridged(self, scatter, count, ridge):
-        extra = Fraction(ridge) * self.variance
         return [
-            [scatter[i][j] / count + (extra if i == j else 0) for j in range(self.d)]
+            [
+                scatter[i][j] / count + (Fraction(ridge) * self.variances[j] if i == j else 0)
+                for j in range(self.d)
+            ]
             for i in range(self.d)
         ]
 
     def scores(self, test, covariance_of):
-        """Log density (without the constant) plus log prior, as floats."""
-        result = []
+        """Log density (without the constant) plus log prior, as floats; variances are the units."""
+        result, units = [], sum(_log(variance) for variance in self.variances)
         for row in _exact(test):
             each = []
             for c, rows in enumerate(self.rows):
@@ -77,7 +89,7 @@ class Classes:
                 solved, determinant = _solve(covariance_of(c), offset)
                 squared = sum(a * b for a, b in zip(offset, solved, strict=True))
                 prior = math.log(len(rows)) - math.log(self.n)
-                each.append(prior - _log(determinant) / 2 - float(squared) / 2)
+                each.append(prior - (_log(determinant) - units) / 2 - float(squared) / 2)
             result.append(each)
         return result
 
@@ -93,26 +105,30 @@ def nmc(X, y, test):
     ]
 
 
-def ldc(X, y, test, ridge):
-    classes = Classes(X, y)
-    pooled = [
+def _pooled(classes, ridge):
+    scatter = [
         [sum(s[i][j] for s in classes.scatters) for j in range(classes.d)] for i in range(classes.d)
     ]
-    covariance = classes.ridged(pooled, classes.n, ridge)
+    return classes.ridged(scatter, classes.n, ridge)
+
+
+def ldc(X, y, test, ridge):
+    classes, test = Classes.of_varying_features(X, y, test)
+    covariance = _pooled(classes, ridge)
     return classes.scores(test, lambda c: covariance)
 
 
 def qdc(X, y, test, ridge):
-    classes = Classes(X, y)
-    spherical = [
-        [classes.variance if i == j else Fraction(0) for j in range(classes.d)]
+    classes, test = Classes.of_varying_features(X, y, test)
+    diagonal = [
+        [classes.variances[j] if i == j else Fraction(0) for j in range(classes.d)]
         for i in range(classes.d)
     ]
 
     def covariance(c):
         rows = classes.rows[c]
         if len({tuple(row) for row in rows}) < 2:
-            return spherical
+            return diagonal
         return classes.ridged(classes.scatters[c], len(rows), ridge)
 
     return classes.scores(test, covariance)
@@ -124,18 +140,15 @@ def exact_differences(X, y, test, ridge=None):
     Fractions: rows that the model cannot tell apart are exactly equal, and with equal priors rows
     between two equally likely classes are exactly 0.
     """
-    classes = Classes(X, y)
     if ridge is None:
+        classes = Classes(X, y)
         covariance = [
             [classes.variance if i == j else Fraction(0) for j in range(classes.d)]
             for i in range(classes.d)
         ]
     else:
-        pooled = [
-            [sum(s[i][j] for s in classes.scatters) for j in range(classes.d)]
-            for i in range(classes.d)
-        ]
-        covariance = classes.ridged(pooled, classes.n, ridge)
+        classes, test = Classes.of_varying_features(X, y, test)
+        covariance = _pooled(classes, ridge)
     zeros, ones = classes.means
     apart = [b - a for a, b in zip(zeros, ones, strict=True)]
     middle = [(a + b) / 2 for a, b in zip(zeros, ones, strict=True)]

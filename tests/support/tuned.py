@@ -102,7 +102,7 @@ def compare_tuned(
     return compared
 
 
-def _validated(learner, snapshot, unit, rule, n, r):
+def validated(learner, snapshot, unit, rule, n, r):
     """Reference scores of the grid on held-out rows and how far they may be off; None if none."""
     shared = unit.draws(snapshot.rows)
     fit, held = validation_rows(shared, unit, n, r)
@@ -121,7 +121,7 @@ def _validated(learner, snapshot, unit, rule, n, r):
 def _compare_cell(learner, snapshot, unit, cell, n, r) -> Compared:
     rule = TuningRule.of(unit)
     default = unit.parameters.get(rule.parameter, rule.grid[0])
-    validated = _validated(learner, snapshot, unit, rule, n, r)
+    grid = validated(learner, snapshot, unit, rule, n, r)
     first = next(iter(cell.values()))
     compared = Compared(1)
     for name, metric in METRICS.items():
@@ -130,13 +130,13 @@ def _compare_cell(learner, snapshot, unit, cell, n, r) -> Compared:
         for scores in cell.values():
             assert (scores[f"choice_{name}"], scores[f"choice_flag_{name}"]) == (ours, flag), where
         compared.choices += 1
-        if validated is None:
+        if grid is None:
             none = np.full(len(rule.grid), np.nan)
             right = rule.choose(none, metric.direction, default)[0]
             assert (ours, flag) == (right, ONE_CLASS_FIT), where
             continue
-        values = np.array([scores[name] for scores, _ in validated])
-        slack = np.array([slack[name] for _, slack in validated]) + ROUNDING
+        values = np.array([scores[name] for scores, _ in grid])
+        slack = np.array([slack[name] for _, slack in grid]) + ROUNDING
         right, tied = rule.choose(values, metric.direction, default)
         if ours != right:
             compared.others += 1
@@ -146,7 +146,7 @@ def _compare_cell(learner, snapshot, unit, cell, n, r) -> Compared:
             near = np.abs(values - values[right]) <= slack + slack[right]
             assert np.count_nonzero(near) > 1, (where, flag)
         if flag not in (CHOSEN, TIE):
-            assert np.isnan(validated[0][0]["auc"]), (where, flag)
+            assert np.isnan(grid[0][0]["auc"]), (where, flag)
     _compare_scores(learner, snapshot, unit, rule, cell, n, r)
     return compared
 

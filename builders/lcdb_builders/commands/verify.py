@@ -4,7 +4,8 @@ Looks at snapshots, cubes and their indexes, manifests, the journal, and summari
 release has digests of. What is damaged is repaired by the next 'lcdb build', which recomputes the
 damaged part and no more. With --recompute random cells of complete curves, and random trials of
 experiments, are computed again as well; one that cannot be, since its reference estimator finds no
-model, is told apart from one that is wrong. Exit code 1 if something is not as it should be.
+model, is told apart from one that is wrong. Curves of an earlier definition of their learner are
+named and left out. Exit code 1 if something is not as it should be.
 
 A build goes on only with numbers of the same code. After an update that changed kernels but no
 number, --adopt computes some cells of every curve of other code again, and takes the curve over if
@@ -73,14 +74,23 @@ def run(arguments: argparse.Namespace) -> int:
     root = Path(named(arguments.database))
     report = _read(root, shown=not arguments.quiet)
     cells: list[Again] = []
+    redefined: dict[tuple[str, str], int] = {}
     if arguments.recompute and report.intact:
+        from lcdb_builders.reference.replay import redefined_curves
+
         cells = list(_recomputed(root, arguments))
+        redefined = redefined_curves(root)
     skipped = arguments.recompute if not report.intact else 0
     adopted = list(_adopted(root, arguments)) if arguments.adopt and report.intact else []
     if arguments.json:
-        print(json.dumps(_as_json(report, cells, adopted), indent=1))
+        print(json.dumps(_as_json(report, cells, adopted, redefined), indent=1))
     else:
         _print(root, report, cells, skipped)
+        for (learner, implementation), count in redefined.items():
+            print(
+                f"no cell of {count} curves of {learner} was recomputed: {implementation} is an "
+                f"earlier definition of {learner}, and what built them can compute them again"
+            )
         if arguments.adopt:
             _print_adopted(adopted, report.intact)
     same = all(not adoption.different for adoption in adopted)
@@ -166,7 +176,12 @@ def _print_adopted(adopted: list[Adopted], intact: bool) -> None:
         print(f"{kept} of {len(adopted)} curves of other code are the same bit for bit: adopted")
 
 
-def _as_json(report: Report, cells: list[Again], adopted: list[Adopted]) -> dict[str, Any]:
+def _as_json(
+    report: Report,
+    cells: list[Again],
+    adopted: list[Adopted],
+    redefined: dict[tuple[str, str], int],
+) -> dict[str, Any]:
     return {
         "intact": report.intact,
         "checked": report.checked,
@@ -180,6 +195,10 @@ def _as_json(report: Report, cells: list[Again], adopted: list[Adopted]) -> dict
             for damage in report.damage
         ],
         "recomputed": [cell.as_json() for cell in cells],
+        "redefined": [
+            {"learner": learner, "implementation": implementation, "curves": count}
+            for (learner, implementation), count in redefined.items()
+        ],
         "adopted": [
             {"unit": f.unit.label, "cells": f.cells, "different": f.different} for f in adopted
         ],

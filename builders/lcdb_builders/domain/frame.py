@@ -17,23 +17,25 @@ __all__ = ["Frame", "exponent_of", "frame_of"]
 # Largest value, and smallest difference, in a frame: squares of such numbers, their sums and a
 # ridge of 1e-12 times their mean are normal numbers.
 LARGEST, SMALLEST = 500, -440
+# Exponent of a difference where there is none; its negative, of a value where all are 0.
+NONE = 5000
 # A feature whose median is so many median absolute deviations from 0 is centred.
 FAR = 1000.0
 
 
 class Frame(NamedTuple):
-    """An origin, and the power of two that values are divided by.
+    """An origin, and the powers of two that values are divided by.
 
     Parameters
     ----------
     origin
         (d,) taken from every row.
     exponent
-        Of the power of two.
+        Of the power of two: one, or (d,), one for each feature.
     """
 
     origin: np.ndarray
-    exponent: int
+    exponent: int | np.ndarray
 
     def place(self, X: np.ndarray) -> np.ndarray:
         """Return rows in this frame; infinite where they are out of reach.
@@ -43,19 +45,26 @@ class Frame(NamedTuple):
         >>> Frame(np.array([3.0]), 1).place(np.array([[5.0], [3.0]])).tolist()
         [[1.0], [0.0]]
         """
+        shift = np.negative(self.exponent)
         with np.errstate(over="ignore", under="ignore"):
-            if self.exponent > 0:  # values first: their differences might not be numbers
-                return np.ldexp(X, -self.exponent) - np.ldexp(self.origin, -self.exponent)
-            return np.ldexp(X - self.origin, -self.exponent)
+            # Values first: differences of the largest might not be numbers.
+            return np.ldexp(X, shift) - np.ldexp(self.origin, shift)
 
     @property
     def unit(self) -> float:
-        """What a variance of 1 is in this frame, as far as squares go."""
-        return 2.0 ** max(min(-2 * self.exponent, 900), -1074)
+        """What a variance of 1 is in a frame of one power of two, as far as squares go."""
+        return 2.0 ** max(min(-2 * int(self.exponent), 900), -1074)
 
 
-def frame_of(X: np.ndarray) -> Frame | None:
+def frame_of(X: np.ndarray, *, by_feature: bool = False) -> Frame | None:
     """Return the frame of a dataset's rows, or None if its squares do not fit into doubles.
+
+    Parameters
+    ----------
+    X
+        (rows, d) features.
+    by_feature
+        Whether each feature may have a unit of its own.
 
     Examples
     --------
@@ -65,14 +74,19 @@ def frame_of(X: np.ndarray) -> Frame | None:
     [1000000002.0]
     >>> frame_of(np.array([[1e200], [2e200]])).exponent
     166
-    >>> frame_of(np.array([[1e200, 1e-200], [2e200, 2e-200]])) is None
-    True
+    >>> X = np.array([[1e200, 1e-200], [2e200, 2e-200]])
+    >>> frame_of(X) is None, frame_of(X, by_feature=True).exponent.tolist()
+    (True, [166, -225])
     """
     origin = _origin(X)
     centred = Frame(origin, 0).place(X)
     # Rows that are all equal say nothing of how far others are from them, but what they are does.
-    says = np.isfinite(centred).all() and centred.any()
-    exponent = exponent_of(centred if says else X)
+    if by_feature:
+        says = np.isfinite(centred).all(axis=0) & centred.any(axis=0)
+        exponents = _exponents(*_span(np.where(says, centred, X)))
+        return None if exponents is None else Frame(origin, exponents)
+    finite = np.isfinite(centred).all() and centred.any()
+    exponent = exponent_of(centred if finite else X)
     return None if exponent is None else Frame(origin, exponent)
 
 
@@ -86,17 +100,28 @@ def exponent_of(X: np.ndarray) -> int | None:
     >>> exponent_of(np.array([[1.0], [2.0]])), exponent_of(np.array([[5e-324], [0.0]]))
     (0, -634)
     """
-    largest = float(np.abs(X).max())
-    if largest == 0:
-        return 0
+    top, bottom = _span(X)
+    exponents = _exponents(top.max(keepdims=True), bottom.min(keepdims=True))
+    return None if exponents is None else int(exponents[0])
+
+
+def _span(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the exponents of each feature's largest value and of its least difference."""
+    largest = np.abs(X).max(axis=0)
     with np.errstate(over="ignore"):
         apart = np.diff(np.sort(X, axis=0), axis=0)
-    smallest = float(np.min(apart, where=apart > 0, initial=np.inf))
-    top = int(np.frexp(largest)[1])
-    bottom = int(np.frexp(smallest)[1]) - 1 if smallest < np.inf else top
-    if top - LARGEST > bottom - SMALLEST:
+    smallest = np.min(apart, axis=0, where=apart > 0, initial=np.inf)
+    top = np.where(largest > 0, np.frexp(largest)[1], -NONE)
+    return top, np.where(smallest < np.inf, np.frexp(smallest)[1] - 1, NONE)
+
+
+def _exponents(top: np.ndarray, bottom: np.ndarray) -> np.ndarray | None:
+    """Return the exponents of units for values and differences of such exponents, or None."""
+    bottom = np.where(bottom == NONE, top, bottom)
+    if (top - LARGEST > bottom - SMALLEST).any():
         return None
-    return max(top - LARGEST, min(bottom - SMALLEST, 0))
+    exponents = np.maximum(top - LARGEST, np.minimum(bottom - SMALLEST, 0))
+    return np.where(top == -NONE, 0, exponents).astype(np.intc)
 
 
 def _origin(X: np.ndarray) -> np.ndarray:

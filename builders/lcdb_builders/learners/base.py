@@ -73,6 +73,8 @@ class Learner(ABC):
     name: str
     #: What computes its blocks; part of every block's key. Raise it when numbers change.
     implementation: str
+    #: Implementations of another definition, which nothing computes any more: what that was.
+    former: ClassVar[Mapping[str, str]] = {}
     #: Declared parameters by name.
     parameters: ClassVar[Mapping[str, Parameter]]
     #: The parameter that tuned curves choose, or None.

@@ -20,22 +20,18 @@ from lcdb_builders.learners.costing import Cost
 __all__ = ["LDC", "NMC", "QDC"]
 
 _RIDGE = Parameter(
-    1e-6, float, 1e-12, 1e12, "added to the covariance, in units of the mean within-class variance"
+    1e-6, float, 1e-12, 1e12, "added to the covariance, in units of each feature's variance"
 )
 # Terms that may matter: scores of test rows, moments.
 _TERMS = ("k", "tk", "td", "tdk", "nd", "dd", "ddk")
-
-
-def _unit(snapshot: Snapshot) -> float:
-    """Return what a variance of 1 is in the frame of `features`."""
-    frame = frame_of(snapshot.X)
-    return 1.0 if frame is None else frame.unit
 
 
 class _Gaussian(KernelLearner):
     """What the three share: one kernel with one parameter, that which is tuned."""
 
     kind: ClassVar[int]
+    #: Whether features may be measured in units of their own.
+    by_feature: ClassVar[bool] = True
     tuned_parameter: ClassVar[str]
     grid = WEIGHTS
     tunes = True
@@ -47,12 +43,13 @@ class _Gaussian(KernelLearner):
 
     def features(self, snapshot: Snapshot) -> np.ndarray | None:
         """Return the rows in a frame that holds all of them, if there is one."""
-        frame = frame_of(snapshot.X)
+        frame = frame_of(snapshot.X, by_feature=self.by_feature)
         return None if frame is None else frame.place(snapshot.X)
 
     def fill_tuned(self, call: BlockCall, tuning: Tuning, tuned: Tuned) -> None:
         """Fill a block."""
-        unit = _unit(call.snapshot)
+        frame = None if self.by_feature else frame_of(call.snapshot.X)
+        unit = 1.0 if frame is None else frame.unit
         gaussian_block(self.kind, call.task, call.columns, tuning, unit, tuned)
 
 
@@ -61,6 +58,7 @@ class NMC(_Gaussian):
 
     name = "NMC"
     kind = kernels.NMC
+    by_feature = False
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "shrinkage": Parameter(
             0.0, float, 0.0, 1e6, "threshold towards the overall mean, in standard errors"
@@ -83,13 +81,23 @@ class NMC(_Gaussian):
         return {self.name: NearestCentroid()}
 
 
-class LDC(_Gaussian):
+class _Discriminant(_Gaussian):
+    """What LDC and QDC share: a ridge in units of each feature."""
+
+    implementation = "kernel-3"
+    former: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("reference-1", "reference-2", "kernel-1", "kernel-2"),
+        "its ridge was lambda times the mean variance of all features, not of each feature its own",
+    )
+    parameters: ClassVar[Mapping[str, Parameter]] = {"ridge": _RIDGE}
+    tuned_parameter = "ridge"
+
+
+class LDC(_Discriminant):
     """Linear discriminant classifier."""
 
     name = "LDC"
     kind = kernels.LDC
-    parameters: ClassVar[Mapping[str, Parameter]] = {"ridge": _RIDGE}
-    tuned_parameter = "ridge"
     cost = Cost(
         reference={"": 140, "k": 27, "nd": 0.013, "tk": 0.10, "td": 0.004},
         additive={"k": 0.51, "tk": 0.0047, "ddk": 0.0052},
@@ -106,13 +114,11 @@ class LDC(_Gaussian):
         return {self.name: LinearDiscriminantAnalysis()}
 
 
-class QDC(_Gaussian):
+class QDC(_Discriminant):
     """Quadratic discriminant classifier."""
 
     name = "QDC"
     kind = kernels.QDC
-    parameters: ClassVar[Mapping[str, Parameter]] = {"ridge": _RIDGE}
-    tuned_parameter = "ridge"
     cost = Cost(
         reference={"": 46, "k": 88, "nd": 0.017, "tk": 0.15, "td": 0.018},
         additive={"k": 0.44, "tk": 0.0055, "tdk": 0.0004, "ddk": 0.011},

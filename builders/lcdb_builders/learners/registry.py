@@ -13,7 +13,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from lcdb.errors import LabelError, PlanError, did_you_mean
+from lcdb.errors import LabelError, PlanError, RedefinedError, did_you_mean
 from lcdb.schema import LEARNER_ROWS, LEARNERS
 from lcdb_builders.domain.unit import Unit
 from lcdb_builders.learners.base import Learner
@@ -21,7 +21,7 @@ from lcdb_builders.learners.generic import GenericLearner
 from lcdb_builders.learners.imported import FileFinder, stored_name
 from lcdb_builders.storage import disk
 
-__all__ = ["GROUP", "for_unit", "get", "keep_files", "names"]
+__all__ = ["GROUP", "for_unit", "get", "is_redefined", "keep_files", "names"]
 
 GROUP = "lcdb.learners"
 
@@ -125,13 +125,34 @@ def for_unit(unit: Unit, *, allow_import: bool = False, root: Path | str | None 
         As `get` takes it.
     root
         The database directory, which keeps the files of classes.
+
+    Raises
+    ------
+    RedefinedError
+        The unit was computed by an earlier definition of its learner.
     """
     folder = Path("." if root is None else root) / "estimators"
 
     def stored(file: str) -> Path:
         return folder / stored_name(file, unit.implementation)
 
-    return get(unit.learner, unit.estimator, allow_import=allow_import, files=stored)
+    learner = get(unit.learner, unit.estimator, allow_import=allow_import, files=stored)
+    if unit.implementation in learner.former:
+        msg = (
+            f"{unit.label} was computed by an earlier definition of {unit.learner} "
+            f"({unit.implementation}; {learner.former[unit.implementation]}), and this version has "
+            f"{learner.implementation}: its cells can be read, but not computed again. The version "
+            "of lcdb-plusplus that built them can; 'lcdb build' into another directory builds "
+            "them anew"
+        )
+        raise RedefinedError(msg)
+    return learner
+
+
+def is_redefined(unit: Unit) -> bool:
+    """Return whether a unit was computed by an earlier definition of its learner."""
+    is_known = not unit.estimator and unit.learner in names()
+    return is_known and unit.implementation in get(unit.learner).former
 
 
 def keep_files(learner: Learner, root: Path) -> None:

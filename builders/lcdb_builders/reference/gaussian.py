@@ -1,9 +1,14 @@
 """NMC, LDC and QDC: a Gaussian per class; the score is its log density plus the log prior.
 
-The mean within-class variance s̄ is the mean over features of the pooled within-class variance
-(divisor n), and 1 if that is 0. Means are taken relative to a row of their class, so that rows
-that are all equal have variance exactly 0. Rows that are far from 0, or whose squares would not be
-numbers, are fitted and scored in a frame of the training set (`lcdb_builders.domain.frame`).
+NMC has one variance s̄: the mean over features of the pooled within-class variance (divisor n), and
+1 if that is 0. LDC and QDC measure each feature in units of its own: the root of v, its pooled
+within-class variance (divisor n); where the values within each class are equal, its variance over
+the training set. A feature that is constant over the training set is left out. Their scores do not
+depend on origin and unit of any feature.
+
+Means are taken relative to a row of their class, so that rows that are all equal have variance
+exactly 0. Rows that are far from 0, or whose squares would not be numbers, are fitted and scored in
+a frame of the training set (`lcdb_builders.domain.frame`).
 """
 
 from __future__ import annotations
@@ -21,8 +26,8 @@ __all__ = ["LDC", "NMC", "QDC"]
 class _Moments:
     """Counts, means and deviations of weighted rows by class."""
 
-    def __init__(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray, unit: float) -> None:
-        self.unit = unit
+    def __init__(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
+        self.X = X
         classes = int(codes.max()) + 1
         self.weight = weight
         self.counts = np.bincount(codes, weight)
@@ -48,9 +53,14 @@ class _Moments:
         return self.weight @ (self.deviations * self.deviations)
 
     @property
-    def mean_variance(self) -> float:
-        """The mean within-class variance s̄."""
-        return float(self.within.mean()) / self.total or self.unit
+    def variances(self) -> np.ndarray:
+        """The variance v of each feature, 0 where it is constant over all rows."""
+        offsets = self.X - self.X[0]
+        around = offsets - self.weight @ offsets / self.total
+        overall = self.weight @ (around * around)
+        # Values are compared, and not their sums: those of equal values may be rounded.
+        differs = self.deviations.any(axis=0)
+        return np.where(differs, self.within, overall) / self.total
 
 
 def _whitening(deviations: np.ndarray, weight: np.ndarray, ridge: float) -> np.ndarray:
@@ -66,24 +76,28 @@ def _whitening(deviations: np.ndarray, weight: np.ndarray, ridge: float) -> np.n
 class _Gaussian(ScoringClassifier):
     """What the three share: rows are fitted and scored in the frame of the training set."""
 
+    #: Whether features may be measured in units of their own.
+    _by_feature = True
+
     def _fit(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
-        frame = frame_of(X)
+        frame = frame_of(X, by_feature=self._by_feature)
         if frame is None:
+            others = "its own" if self._by_feature else "their"
             msg = (
-                "squares of features do not fit into doubles: some are more than 1e280 times the "
-                "least difference of others; rescale the features, or set scaling in the plan"
+                "squares of features do not fit into doubles: a value is more than 1e280 times "
+                f"{others} least difference; rescale the features, or set scaling in the plan"
             )
             raise ValueError(msg)
         self.frame_ = frame
         rows = frame.place(X)
-        self._fit_moments(rows, codes, _Moments(rows, codes, weight, frame.unit))
+        self._fit_moments(codes, _Moments(rows, codes, weight))
 
     def _log_scores(self, X: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):  # what is no number is no score
             return self._score(self.frame_.place(X))
 
     @abstractmethod
-    def _fit_moments(self, X: np.ndarray, codes: np.ndarray, moments: _Moments) -> None:
+    def _fit_moments(self, codes: np.ndarray, moments: _Moments) -> None:
         """Fit to rows in the frame."""
 
     @abstractmethod
@@ -118,15 +132,17 @@ class NMC(_Gaussian):
     array([[ -8. , -12.5]])
     """
 
+    _by_feature = False
+
     def __init__(self, shrinkage: float = 0.0) -> None:
         self.shrinkage = shrinkage
 
     def _check_parameters(self) -> None:
         require(self, "shrinkage", 0.0)
 
-    def _fit_moments(self, X: np.ndarray, codes: np.ndarray, moments: _Moments) -> None:
+    def _fit_moments(self, codes: np.ndarray, moments: _Moments) -> None:
         self.means_ = moments.means if self.shrinkage == 0 else self._shrunken(moments)
-        self.variance_ = moments.mean_variance
+        self.variance_ = float(moments.within.mean()) / moments.total or self.frame_.unit
 
     def _shrunken(self, moments: _Moments) -> np.ndarray:
         n, freedom = moments.total, moments.total - len(moments.counts)
@@ -146,13 +162,40 @@ class NMC(_Gaussian):
         return distance / (-2 * self.variance_)
 
 
-class LDC(_Gaussian):
+class _Discriminant(_Gaussian):
+    """What LDC and QDC share: features that vary, in units of their own, and a ridge."""
+
+    def __init__(self, ridge: float = 1e-6) -> None:
+        self.ridge = ridge
+
+    def _check_parameters(self) -> None:
+        require(self, "ridge", 1e-12)
+
+    def _fit_moments(self, codes: np.ndarray, moments: _Moments) -> None:
+        variances = moments.variances
+        self.varies_ = variances > 0
+        self.units_ = np.sqrt(variances[self.varies_])
+        deviations = moments.deviations[:, self.varies_] / self.units_
+        self._fit_covariances(codes, moments, deviations)
+
+    def _apart(self, X: np.ndarray, origin: np.ndarray) -> np.ndarray:
+        """Return the features of rows that vary, from an origin and in their units."""
+        return (X - origin)[:, self.varies_] / self.units_
+
+    @abstractmethod
+    def _fit_covariances(
+        self, codes: np.ndarray, moments: _Moments, deviations: np.ndarray
+    ) -> None:
+        """Fit to deviations from class means in units of features."""
+
+
+class LDC(_Discriminant):
     """Linear discriminant classifier: one covariance for all classes, priors n_c/n.
 
     Parameters
     ----------
     ridge
-        λ of the covariance S + λ s̄ I, with S the pooled within-class covariance (divisor n).
+        λ of the covariance S + λ diag(v), with S the pooled within-class covariance (divisor n).
 
     Examples
     --------
@@ -161,34 +204,28 @@ class LDC(_Gaussian):
     array([0, 1])
     """
 
-    def __init__(self, ridge: float = 1e-6) -> None:
-        self.ridge = ridge
-
-    def _check_parameters(self) -> None:
-        require(self, "ridge", 1e-12)
-
-    def _fit_moments(self, X: np.ndarray, codes: np.ndarray, moments: _Moments) -> None:
-        whitening = _whitening(
-            moments.deviations, moments.weight, self.ridge * moments.mean_variance
-        )
+    def _fit_covariances(
+        self, codes: np.ndarray, moments: _Moments, deviations: np.ndarray
+    ) -> None:
+        whitening = _whitening(deviations, moments.weight, self.ridge)
         self.centre_ = moments.counts @ moments.means / moments.total
-        means = (moments.means - self.centre_) @ whitening
+        means = self._apart(moments.means, self.centre_) @ whitening
         self.coef_ = whitening @ means.T
         self.intercept_ = moments.log_priors - (means * means).sum(axis=1) / 2
 
     def _score(self, X: np.ndarray) -> np.ndarray:
         # What is quadratic in x is the same for all classes, and left out.
-        return weighted_sum_of_features(X - self.centre_, self.coef_) + self.intercept_
+        return weighted_sum_of_features(self._apart(X, self.centre_), self.coef_) + self.intercept_
 
 
-class QDC(_Gaussian):
+class QDC(_Discriminant):
     """Quadratic discriminant classifier: a covariance per class, priors n_c/n.
 
     Parameters
     ----------
     ridge
-        λ of the covariance S_c + λ s̄ I (divisor n_c); it is s̄ I for a class with fewer than two
-        distinct rows.
+        λ of the covariance S_c + λ diag(v) (divisor n_c); it is diag(v) for a class with fewer
+        than two distinct rows.
 
     Examples
     --------
@@ -197,33 +234,28 @@ class QDC(_Gaussian):
     array([0, 1, 1])
     """
 
-    def __init__(self, ridge: float = 1e-6) -> None:
-        self.ridge = ridge
-
-    def _check_parameters(self) -> None:
-        require(self, "ridge", 1e-12)
-
-    def _fit_moments(self, X: np.ndarray, codes: np.ndarray, moments: _Moments) -> None:
-        spread = moments.mean_variance
+    def _fit_covariances(
+        self, codes: np.ndarray, moments: _Moments, deviations: np.ndarray
+    ) -> None:
         self.means_ = moments.means
         self.whitening_ = []
         for c in range(len(moments.counts)):
             member = codes == c
-            deviations = moments.deviations[member]
-            if deviations.any():
-                whitening = _whitening(deviations, moments.weight[member], self.ridge * spread)
+            if deviations[member].any():
+                whitening = _whitening(deviations[member], moments.weight[member], self.ridge)
             else:
-                whitening = np.eye(X.shape[1]) / np.sqrt(spread)
+                whitening = np.eye(deviations.shape[1])
             self.whitening_.append(whitening)
+        # The determinant is one in units of features too: a change of units changes no score.
         half_log_det = [-np.log(np.abs(np.diag(w))).sum() for w in self.whitening_]
         self.intercept_ = moments.log_priors - np.array(half_log_det)
 
     def _score(self, X: np.ndarray) -> np.ndarray:
         scores = np.empty((len(X), len(self.means_)))
         for c, whitening in enumerate(self.whitening_):
-            white = weighted_sum_of_features(X - self.means_[c], whitening)
+            white = weighted_sum_of_features(self._apart(X, self.means_[c]), whitening)
             squared = np.zeros(len(X))
-            for j in range(X.shape[1]):
-                squared += np.square(white[:, j])
+            for coordinate in white.T:
+                squared += np.square(coordinate)
             scores[:, c] = self.intercept_[c] - squared / 2
         return scores

@@ -9,6 +9,7 @@ the replay says why.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ from lcdb_builders.storage.environment import environment, same_kind
 from lcdb_builders.storage.manifest import Manifest
 from lcdb_builders.threads import one_thread
 
-__all__ = ["Replay", "Replayer", "recompute_cells", "replay"]
+__all__ = ["Replay", "Replayer", "recompute_cells", "redefined_curves", "replay"]
 
 
 def replay(
@@ -74,6 +75,8 @@ def replay(
 
     Raises
     ------
+    RedefinedError
+        It was computed by an earlier definition of its learner.
     LabelError, NotBuiltError, NotFoundError, DatasetError
         There is no such cell; it was not computed; its dataset cannot be had, or is another one.
     ImportRefusedError
@@ -105,6 +108,8 @@ def recompute_cells(
 ) -> Iterator[Replay | ReplayedTrial]:
     """Yield replays of random cells: of complete curves, and trials of experiments, equally likely.
 
+    Curves of an earlier definition of their learner are left out: see `redefined_curves`.
+
     Parameters
     ----------
     root
@@ -115,13 +120,21 @@ def recompute_cells(
         Of the choice: the same seed takes the same cells.
     allow_import
         As for `replay`.
+
+    Raises
+    ------
+    RedefinedError
+        All curves are of earlier definitions.
     """
     rng = np.random.default_rng(seed)
     with Database(root) as database:
         replayer = Replayer(database, allow_import=allow_import)
-        units = [(key, unit) for key in database for unit in replayer.complete(key)]
+        complete = [(key, unit) for key in database for unit in replayer.complete(key)]
+        units = [(key, unit) for key, unit in complete if not registry.is_redefined(unit)]
         cells = [len(unit.sizes) * replayer.contents(key).repetitions for key, unit in units]
         parts = stored_trials(root)
+        if complete and not units and not parts:
+            registry.for_unit(complete[0][1])
         if not units and not parts:
             msg = f"{root} has no complete curve, and no trial, to recompute cells of"
             raise NotFoundError(msg)
@@ -137,6 +150,26 @@ def recompute_cells(
         for place, (part, trials) in enumerate(parts.items(), len(units)):
             chosen = rng.choice(trials, size=np.count_nonzero(places == place))
             yield from replay_trials(root, part, chosen.tolist())
+
+
+def redefined_curves(root: str | os.PathLike[str]) -> dict[tuple[str, str], int]:
+    """Count complete curves by learner and implementation that no code computes any more.
+
+    Parameters
+    ----------
+    root
+        The database directory.
+
+    Examples
+    --------
+    >>> from lcdb.shipped import crossing
+    >>> redefined_curves(crossing().path)
+    {}
+    """
+    with Database(root) as database:
+        replayer = Replayer(database, allow_import=False)
+        units = [unit for key in database for unit in replayer.complete(key)]
+    return dict(Counter((u.learner, u.implementation) for u in units if registry.is_redefined(u)))
 
 
 class Replayer:

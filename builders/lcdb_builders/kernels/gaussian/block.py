@@ -4,9 +4,9 @@ Additive training sets grow row by row; all rows up to n are added whatever the 
 so a cell's numbers do not depend on which other cells are computed with it.
 
 To tune a cell, means and scatter of the rows that are not held out are taken once. NMC then shrinks
-the means by each value. The covariances of LDC and QDC are decomposed once, with the smallest
-ridge: along their eigenvectors every other ridge is a number added to the eigenvalues. What was
-chosen is fitted from triangular roots of all rows.
+the means by each value. The covariances of LDC and QDC are decomposed once, of features over √v and
+with the smallest ridge: along their eigenvectors every other ridge is a number added to the
+eigenvalues. What was chosen is fitted from triangular roots of all rows.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from lcdb_builders.kernels.gaussian.moments import (
     forget,
     overall_mean,
 )
-from lcdb_builders.kernels.gaussian.qr import factor
+from lcdb_builders.kernels.gaussian.qr import factor, leave_out
 from lcdb_builders.kernels.scores.cells import (
     begin_curve,
     cell_of,
@@ -66,11 +66,11 @@ __all__ = ["gaussian_block"]
 #: is filled, `tuned`.
 Block = namedtuple("Block", "kind task columns tuning model cell held study tuned")
 
-#: The `model` of the rows to fit, of which `coef` and `centre` are in coordinates along
-#: eigenvectors `V` (spaces, d, d) of their covariances with the `smallest` ridge; `values`
-#: (spaces, d) eigenvalues; `means` (K, d) coordinates of means. The rows to validate on: `XT`
-#: (d, rows); `Y` (spaces, d, rows) their coordinates, of QDC squared; `S` (K, rows) log scores,
-#: `room` to score them.
+#: The `model` of the rows to fit, of which `coef` is in coordinates along eigenvectors of their
+#: covariances with the `smallest` ridge, of features over √v; `V` (spaces, d, d) takes deviations
+#: of features to those; `values` (spaces, d) eigenvalues; `means` (K, d) coordinates of means. The
+#: rows to validate on: `XT` (d, rows); `Y` (spaces, d, rows) their coordinates, of QDC squared; `S`
+#: (K, rows) log scores, `room` to score them.
 Study = namedtuple("Study", "model V smallest values means XT Y S room")
 
 
@@ -115,21 +115,31 @@ def _take_coordinates(kind, s, study, rows):
 def _decompose(kind, study, n, rows):
     """Decompose the covariances of n rows, and take coordinates of those held out."""
     model, moments = study.model, study.model.moments
-    ridge = study.smallest * model.spread[0]
+    L, spread = model.L, model.spread
     if kind == LDC:
         overall_mean(moments, n, model.centre)
     for s in range(len(study.V)):
+        V, values = study.V[s], study.values[s]
         if kind == LDC or moments.distinct[s]:
             first, stop = columns_of(kind, s, moments)
             count = n if kind == LDC else moments.counts[s]
-            factor(moments.Z, first, stop, count, ridge, model.L)
-            diagonalise(model.L, study.V[s], study.values[s])
+            factor(moments.Z, first, stop, count, study.smallest, spread, L)
+            leave_out(spread, L)
+            for j in range(len(L)):
+                for k in range(j + 1 if spread[j] > 0.0 else 0):
+                    L[j, k] /= spread[j]
+            diagonalise(L, V, values)
         elif model.present[s]:
-            study.V[s] = 0.0
-            for k in range(len(model.L)):
-                study.V[s, k, k] = 1.0
-                study.values[s, k] = model.spread[0]
+            for k in range(len(L)):
+                for j in range(len(L)):
+                    V[k, j] = 0.0
+                V[k, k] = 1.0
+                values[k] = 1.0
         if kind == LDC or model.present[s]:
+            for j in range(len(L)):
+                along = 1.0 / spread[j] if spread[j] > 0.0 else 0.0
+                for k in range(len(L)):
+                    V[k, j] *= along
             _take_coordinates(kind, s, study, rows)
 
 
@@ -145,7 +155,8 @@ def _score_with_ridge(kind, study, more, n, rows):
         coef = model.coef[c]
         total = 0.0
         for k in range(len(coef)):
-            variance = study.values[s, k] + added
+            # What is left out is an eigenvector by itself, in its place, of value 1.
+            variance = study.values[s, k] + (added if model.spread[k] > 0.0 else 0.0)
             if kind == LDC:
                 coef[k] = study.means[c, k] / variance
                 total += study.means[c, k] * coef[k]
@@ -172,8 +183,7 @@ def _try_grid(block):
             begin_fit(kind, tuning.grid[g], n, model)
             score_columns(kind, model, study.XT, 0, rows, study.S)
         else:
-            more = (tuning.grid[g] - study.smallest) * model.spread[0]
-            _score_with_ridge(kind, study, more, n, rows)
+            _score_with_ridge(kind, study, tuning.grid[g] - study.smallest, n, rows)
         score_log_scores(study.S, model.present, held.lo, held.hi, study.room, held.scores[g])
 
 

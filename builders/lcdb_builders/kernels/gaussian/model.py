@@ -1,7 +1,8 @@
 """NMC, LDC and QDC: a Gaussian per class, fitted to moments and scored on columns.
 
-A fit factors the covariance and ridge afresh for each n: the ridge changes with the mean
-within-class variance of all classes. The scores of a row do not depend on where it stands.
+A fit factors the covariance and ridge afresh for each n: the ridge of a feature changes with its
+within-class variance v over all classes. In features over √v it is λ I, so that no score of LDC and
+QDC depends on origin and unit of a feature. The scores of a row do not depend on where it stands.
 """
 
 from __future__ import annotations
@@ -21,16 +22,22 @@ from lcdb_builders.kernels.gaussian.moments import (
     moments_of,
     overall_mean,
 )
-from lcdb_builders.kernels.gaussian.qr import factor, invert, solve, solve_transposed
+from lcdb_builders.kernels.gaussian.qr import (
+    factor,
+    invert,
+    leave_out,
+    solve,
+    solve_transposed,
+)
 from lcdb_builders.kernels.scores.cells import linear_scores
 from lcdb_builders.kernels.scores.losses import CHUNK
 
 __all__ = ["LDC", "NMC", "QDC", "begin_fit", "fit", "model_of", "score_columns", "take_roots"]
 
 #: `moments` of the training rows and their `present` (K,) classes; `means` (K, d); of LDC `coef`
-#: (K, d), `centre` (d,); of QDC `white` (K, d, d); of both `intercept` (K,); `spread` (1,) the mean
-#: within-class variance s̄, `unit` what it is if there is none; workspace `L` (d, d) and `Y`
-#: (d + 1, CHUNK).
+#: (K, d), `centre` (d,); of QDC `white` (K, d, d); of both `intercept` (K,) and `spread` (d,), the
+#: √v of each feature, 0 of one that is left out; of NMC ``spread[0]``, the mean within-class
+#: variance s̄, and `unit`, what it is if there is none; workspace `L` (d, d) and `Y` (d + 1, CHUNK).
 Model = namedtuple("Model", "moments present means coef intercept centre white spread unit L Y")
 
 
@@ -44,7 +51,7 @@ def model_of(kind, classes, d, rows, unit):
         intercept=np.zeros(classes),
         centre=np.zeros(d),
         white=np.zeros((classes if kind == QDC else 1, d, d)),
-        spread=np.ones(1),
+        spread=np.ones(d),
         unit=unit,
         L=np.zeros((d, d)),
         Y=np.zeros((d + 1, CHUNK)),
@@ -114,22 +121,56 @@ def _discriminants(n, model):
 @kernel(glue=True)
 def _whiten(n, c, model):
     """Inverse factor and intercept of class c of QDC from the factor in ``model.L``."""
-    invert(model.L, model.white[c])
+    white = model.white[c]
+    invert(model.L, white)
     log_det = 0.0
     for j in range(len(model.L)):
-        log_det += math.log(abs(model.L[j, j]))
+        if model.spread[j] > 0.0:
+            log_det += math.log(abs(model.L[j, j]) / model.spread[j])
+        else:
+            white[j, j] = 0.0
     model.intercept[c] = math.log(model.moments.counts[c] / n) - log_det
 
 
 @kernel(glue=True)
 def _whiten_by_spread(n, c, model):
-    """Inverse factor and intercept of a class that has no covariance: that of s̄ I."""
-    d = len(model.L)
-    for j in range(d):
+    """Inverse factor and intercept of a class that has no covariance: that of diag(v)."""
+    for j in range(len(model.L)):
         for k in range(j):
             model.white[c, j, k] = 0.0
-        model.white[c, j, j] = 1.0 / math.sqrt(model.spread[0])
-    model.intercept[c] = math.log(model.moments.counts[c] / n) - 0.5 * d * math.log(model.spread[0])
+        model.white[c, j, j] = 1.0 / model.spread[j] if model.spread[j] > 0.0 else 0.0
+    model.intercept[c] = math.log(model.moments.counts[c] / n)
+
+
+@kernel(borrow=True)
+def _squares_between(moments, j, n):
+    """Sum the squared deviations of a feature that is constant within every class."""
+    counts, base = moments.counts, moments.base
+    first = 0
+    while counts[first] == 0:
+        first += 1
+    offset = 0.0
+    for c in range(len(counts)):
+        if counts[c] > 0:
+            offset += counts[c] * (base[c, j] - base[first, j])
+    squares = 0.0
+    for c in range(len(counts)):
+        if counts[c] > 0:
+            apart = base[c, j] - base[first, j] - offset / n
+            squares += counts[c] * (apart * apart)
+    return squares
+
+
+@kernel(borrow=True)
+def _take_spread(n, model):
+    """Take √v of each feature: 0 if it is constant over the training set."""
+    moments = model.moments
+    for j in range(len(model.spread)):
+        # Deviations from a mean are all 0 only where values are equal (see `moments`).
+        squares = moments.within[j]
+        if squares == 0.0:
+            squares = _squares_between(moments, j, n)
+        model.spread[j] = math.sqrt(squares / n)
 
 
 @kernel(borrow=True)
@@ -142,13 +183,16 @@ def begin_fit(kind, parameter, n, model):
         classes += model.present[c]
         for j in range(len(moments.within)):
             model.means[c, j] = moments.means[c, j]
-    total = 0.0
-    for j in range(len(moments.within)):
-        total += moments.within[j]
-    mean = total / len(moments.within) / n
-    model.spread[0] = mean if mean > 0.0 else model.unit
-    if kind == NMC and parameter > 0.0 and n > classes:
-        _shrink(parameter, n, classes, model)
+    if kind == NMC:
+        total = 0.0
+        for j in range(len(moments.within)):
+            total += moments.within[j]
+        mean = total / len(moments.within) / n
+        model.spread[0] = mean if mean > 0.0 else model.unit
+        if parameter > 0.0 and n > classes:
+            _shrink(parameter, n, classes, model)
+    elif classes > 1:
+        _take_spread(n, model)
     return classes > 1
 
 
@@ -159,7 +203,7 @@ def take_roots(kind, model):
     for s in range(len(moments.roots)):
         first, stop = columns_of(kind, s, moments)
         if first < stop:
-            factor(moments.Z, first, stop, 1, 0.0, model.L)
+            factor(moments.Z, first, stop, 1, 0.0, model.spread, model.L)
             for i in range(len(model.L)):
                 for j in range(len(model.L)):
                     moments.roots[s, i, j] = model.L[j, i]
@@ -183,7 +227,6 @@ def fit(kind, parameter, rooted, n, model):
     if not begin_fit(kind, parameter, n, model):
         return
     moments = model.moments
-    ridge = parameter * model.spread[0]
     for s in range(len(moments.roots)):
         if kind == LDC or moments.distinct[s]:
             first, stop = columns_of(kind, s, moments)
@@ -193,7 +236,8 @@ def fit(kind, parameter, rooted, n, model):
                         moments.Z[j, i] = moments.roots[s, i, j]
                 first, stop = 0, len(model.L)
             count = n if kind == LDC else moments.counts[s]
-            factor(moments.Z, first, stop, count, ridge, model.L)
+            factor(moments.Z, first, stop, count, parameter, model.spread, model.L)
+            leave_out(model.spread, model.L)
             if kind == LDC:
                 _discriminants(n, model)
             else:

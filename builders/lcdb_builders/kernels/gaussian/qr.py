@@ -10,7 +10,7 @@ import math
 
 from lcdb_builders.kernels.core.jit import kernel
 
-__all__ = ["factor", "insert_row", "invert", "solve", "solve_transposed"]
+__all__ = ["factor", "insert_row", "invert", "leave_out", "solve", "solve_transposed"]
 
 
 @kernel(reorder=True, borrow=True)
@@ -37,10 +37,11 @@ def insert_row(R, v):
 
 
 @kernel(reorder=True, borrow=True)
-def factor(Z, first, stop, n, ridge, L):
-    """Factor as L L' the products of the columns ``Z[j, first:stop]``, over n, plus ``ridge * I``.
+def factor(Z, first, stop, n, ridge, units, L):
+    """Factor as L L' the products of columns ``Z[j, first:stop]``, over n, plus a ridge.
 
-    Householder's method on the columns, extended by those of ``sqrt(n * ridge) * I``.
+    The ridge is ``ridge * diag(units**2)``. Householder's method on the columns, extended by those
+    of its root times that of n. A change of one column's unit changes its row of L alone.
 
     Parameters
     ----------
@@ -49,8 +50,9 @@ def factor(Z, first, stop, n, ridge, L):
         column there need not hold numbers.
     first, stop
         Where the columns begin and end.
-    n, ridge
-        What products are divided by, and what is added.
+    n, ridge, units
+        What products are divided by, and what is added: `units` is (d,), 0 for a column to
+        `leave_out`.
     L
         (d, d), of which the lower triangle is filled.
     """
@@ -62,7 +64,8 @@ def factor(Z, first, stop, n, ridge, L):
         column = Z[j]
         for i in range(stop, end):
             column[i] = 0.0
-        column[stop + j] = root
+        # A column that is left out is eliminated too: nothing of others stays in its place.
+        column[stop + j] = root * units[j] if units[j] > 0.0 else root
     for k in range(d):
         a = first + k
         v = Z[k, a:end]
@@ -84,6 +87,18 @@ def factor(Z, first, stop, n, ridge, L):
         for i in range(k):
             L[k, i] = unit * Z[k, first + i]
         L[k, k] = unit * (-length if head >= 0.0 else length)
+
+
+@kernel(borrow=True)
+def leave_out(units, L):
+    """Leave columns of unit 0 out of a factor: a variance of 1, and nothing with the others."""
+    d = len(L)
+    for j in range(d):
+        if units[j] == 0.0:  # what reflections have left in there is rounding
+            for k in range(d):
+                L[j, k] = 0.0
+                L[k, j] = 0.0
+            L[j, j] = 1.0
 
 
 @kernel(reorder=True, borrow=True)
