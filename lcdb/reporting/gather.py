@@ -14,7 +14,7 @@ from lcdb import analysis, stats
 from lcdb.errors import LabelError, NotBuiltError
 from lcdb.reporting.calls import Made
 from lcdb.resolving import resolve_all
-from lcdb.schema import METRICS
+from lcdb.schema import METRICS, SAMPLING_ROWS, SAMPLINGS, SPLIT_ROWS, SPLITS, TUNINGS
 from lcdb.selection import check_metric
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ __all__ = ["AT_MOST", "Part", "Scope", "curves", "scope_of"]
 AT_MOST = 60
 #: What is taken where nothing is asked for, the first that a database has.
 _FIRST = {
-    "sampling": ("additive", "random", "bootstrap"),
-    "split": ("varying", "fixed", "pool"),
-    "tuning": ("default", "tuned"),
+    "sampling": SAMPLINGS,
+    "split": ("varying", *(split for split in SPLITS if split != "varying")),
+    "tuning": TUNINGS,
 }
 #: Probabilities of the quantiles that a report has.
 QUANTILES = (0.05, 0.5, 0.95)
@@ -113,12 +113,8 @@ class Scope:
     def conditions(self) -> str:
         """Sampling, split and tuning, in words."""
         words = {
-            "additive": "training sets that grow row by row",
-            "random": "training sets drawn afresh for every size",
-            "bootstrap": "training sets drawn with replacement",
-            "varying": "all other rows as test set",
-            "fixed": "one fixed test set",
-            "pool": "the training pool itself as test set",
+            **{name: row.condition for name, row in SAMPLING_ROWS.items()},
+            **{name: row.condition for name, row in SPLIT_ROWS.items()},
             "default": "default parameters",
             "tuned": "tuned parameters",
         }

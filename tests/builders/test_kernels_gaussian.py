@@ -26,7 +26,17 @@ def task_of(snapshot):
     y = snapshot.y.astype(np.int64)
     X = np.array(snapshot.X)
     return Task(
-        0, np.uint64(0), np.uint64(0), 0, 1, none, np.arange(len(y)), X, y, snapshot.classes
+        0,
+        np.uint64(0),
+        np.uint64(0),
+        0,
+        1,
+        none,
+        np.arange(len(y)),
+        X,
+        y,
+        snapshot.classes,
+        np.zeros((2, 0), np.int64),
     )
 
 
