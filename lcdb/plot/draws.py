@@ -7,23 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lcdb.plot.style import need_matplotlib
-from lcdb.schema import SAMPLINGS
+from lcdb.schema import SAMPLING_ROWS
 
 if TYPE_CHECKING:
     pass
 
 __all__ = ["samplings"]
 
-_SAID = {
-    "additive": "one order of the rows;\nn rows are its first n",
-    "random": "n distinct rows,\nafresh for every n",
-    "bootstrap": "n rows drawn with replacement,\nafresh for every n",
-}
+#: Those of the paper's figure: `stratified` needs classes, which this drawing has none of.
+_DRAWN = tuple(row for row in SAMPLING_ROWS.values() if row.is_default)
 _SHADES = ("#FFFFFF", "#88BBDD", "#4477AA", "#223366")
 
 
 def samplings(rows: int = 12, seed: int = 1) -> np.ndarray:
-    """Draw which rows the training sets of one repetition hold, for each sampling.
+    """Draw which rows the training sets of one repetition hold, for the default samplings.
 
     A square is a row of the pool in the training set of size n; its shade says how often it was
     drawn, which only `bootstrap` does more than once.
@@ -49,16 +46,18 @@ def samplings(rows: int = 12, seed: int = 1) -> np.ndarray:
     import matplotlib.pyplot as plt
     from matplotlib.colors import ListedColormap
 
-    figure, axes = plt.subplots(1, len(SAMPLINGS), sharey=True, layout="constrained",
+    figure, axes = plt.subplots(1, len(_DRAWN), sharey=True, layout="constrained",
                                 figsize=(7.2, 2.9))  # fmt: skip
-    for ax, sampling in zip(axes, SAMPLINGS, strict=True):
-        drawn = _drawn(sampling, rows, np.random.default_rng(seed))
+    for ax, sampling in zip(axes, _DRAWN, strict=True):
+        drawn = _drawn(sampling.name, rows, np.random.default_rng(seed))
         # Four times and more are as dark as three: it hardly happens, and says no more.
         mesh = ax.pcolormesh(
             np.arange(rows + 1) + 0.5, np.arange(rows + 1) + 0.5, np.minimum(drawn, 3),
             cmap=ListedColormap(_SHADES), vmin=-0.5, vmax=3.5, edgecolor="#DDDDDD", linewidth=0.5,
         )  # fmt: skip
-        ax.set(title=sampling, xlabel=f"training set size n\n{_SAID[sampling]}", aspect="equal")
+        ax.set(
+            title=sampling.name, xlabel=f"training set size n\n{sampling.caption}", aspect="equal"
+        )
         ax.set_xticks([1, *range(rows // 4, rows + 1, max(rows // 4, 1))])
         ax.set_yticks([1, rows])
         ax.tick_params(length=0)

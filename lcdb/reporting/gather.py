@@ -14,7 +14,7 @@ from lcdb import analysis, stats
 from lcdb.errors import NotBuiltError
 from lcdb.reporting.calls import Made
 from lcdb.resolving import resolve_all
-from lcdb.schema import METRICS
+from lcdb.schema import METRICS, SAMPLING_ROWS, SPLIT_ROWS
 from lcdb.selection import USUAL, check_labels, check_metric, usual_label
 
 if TYPE_CHECKING:
@@ -107,12 +107,8 @@ class Scope:
     def conditions(self) -> str:
         """Sampling, split and tuning, in words."""
         words = {
-            "additive": "training sets that grow row by row",
-            "random": "training sets drawn afresh for every size",
-            "bootstrap": "training sets drawn with replacement",
-            "varying": "all other rows as test set",
-            "fixed": "one fixed test set",
-            "pool": "the training pool itself as test set",
+            **{name: row.condition for name, row in SAMPLING_ROWS.items()},
+            **{name: row.condition for name, row in SPLIT_ROWS.items()},
             "default": "default parameters",
             "tuned": "tuned parameters",
         }

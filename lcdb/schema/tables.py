@@ -23,8 +23,10 @@ __all__ = [
     "LEARNER_ROWS",
     "METRICS",
     "SAMPLINGS",
+    "SAMPLING_ROWS",
     "SCALINGS",
     "SPLITS",
+    "SPLIT_ROWS",
     "STATUSES",
     "SUMMARY_KIND",
     "TABLES",
@@ -34,6 +36,8 @@ __all__ = [
     "Attribute",
     "LearnerRow",
     "Metric",
+    "Sampling",
+    "Split",
     "Table",
     "Variable",
     "learner_order",
@@ -49,8 +53,6 @@ CUBE_KIND = "curves"
 SUMMARY_KIND = "summary"
 
 DIMS = ("learner", "sampling", "split", "tuning", "n", "repetition")
-SAMPLINGS = ("additive", "random", "bootstrap")
-SPLITS = ("fixed", "varying", "pool")
 TUNINGS = ("default", "tuned")
 # Of features: each is a cube of its own.
 SCALINGS = ("none", "standard", "minmax")
@@ -58,6 +60,76 @@ SCALINGS = ("none", "standard", "minmax")
 STATUSES = ("not_built", "complete", "failed", "timed_out", "partial")
 # Codes of `choice_flag_<metric>`.
 CHOICE_FLAGS = ("chosen", "tie", "one_class_validation", "one_class_fit")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """A way of drawing training sets, as readers know it.
+
+    Parameters
+    ----------
+    name
+        The label.
+    condition
+        What it says of training sets, in a sentence of a report.
+    caption
+        How rows are drawn, in two lines below a figure.
+    is_default
+        Whether a plan that names no samplings has it: the three of Turan, Loog and Tax.
+    """
+
+    name: str
+    condition: str
+    caption: str
+    is_default: bool = True
+
+
+SAMPLING_ROWS: dict[str, Sampling] = {
+    row.name: row
+    for row in (
+        Sampling(
+            "additive",
+            "training sets that grow row by row",
+            "one order of the rows;\nn rows are its first n",
+        ),
+        Sampling(
+            "random",
+            "training sets drawn afresh for every size",
+            "n distinct rows,\nafresh for every n",
+        ),
+        Sampling(
+            "bootstrap",
+            "training sets drawn with replacement",
+            "n rows drawn with replacement,\nafresh for every n",
+        ),
+        Sampling(
+            "stratified",
+            "training sets drawn afresh for every size with the classes in proportion",
+            "n distinct rows, classes in\nproportion, afresh for every n",
+            is_default=False,
+        ),
+    )
+}
+SAMPLINGS: tuple[str, ...] = tuple(SAMPLING_ROWS)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A way of choosing test sets, as readers know it; `condition` is for sentences of reports."""
+
+    name: str
+    condition: str
+
+
+SPLIT_ROWS: dict[str, Split] = {
+    row.name: row
+    for row in (
+        Split("fixed", "one fixed test set"),
+        Split("varying", "all other rows as test set"),
+        Split("pool", "the training pool itself as test set"),
+    )
+}
+SPLITS: tuple[str, ...] = tuple(SPLIT_ROWS)
 
 
 @dataclass(frozen=True)

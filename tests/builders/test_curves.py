@@ -126,7 +126,7 @@ def test_dtypes_and_no_missing_scores(name):
 def test_the_order_of_test_rows_does_not_matter(name):
     snapshot, learner = bundled("11"), registry.get(name)
     unit = unit_of(learner, snapshot)
-    draws = unit.draws(snapshot.rows)
+    draws = unit.draws(snapshot)
     for n in (3, 40):
         estimator = fit_cell(learner, snapshot, unit, training_rows(draws, n, 0), n, 0)
         test = draws.test(n, 0)
@@ -256,7 +256,7 @@ def _check_choice(learner, snapshot, unit, found, cell, metric, fit, held):
         flag = 3
     params = {**unit.parameters, learner.tuned_parameter: learner.grid[best]}
     for split, values in found.items():
-        draws = unit.with_split(split).draws(snapshot.rows)
+        draws = unit.with_split(split).draws(snapshot)
         model = fit_cell(learner, snapshot, unit, training_rows(draws, n, r), n, r, params)
         right = score_cell(learner, model, snapshot, draws.test(n, r))
         assert values[f"choice_{metric}"][i, r] == best

@@ -77,7 +77,7 @@ def test_numbers_are_those_of_a_build_and_follow_from_what_is_kept(tuning):
             assert same.tobytes() == stored[name].tobytes(), (unit.label, name)
             if tuning == "tuned":
                 assert np.array_equal(kept.choices[..., m], stored[f"choice_{name}"])
-        draws = unit.draws(snapshot.rows)
+        draws = unit.draws(snapshot)
         for i, j in np.ndindex(*block.shape):
             test = draws.test(block.sizes[i], block.repetitions[j])
             label, p, ranks = said_of(kept, test, i, j)
@@ -104,7 +104,7 @@ def test_what_is_said_is_what_the_reference_says():
         unit, every = block.unit, np.arange(snapshot.rows)
         kept = keep(learner, snapshot, block, every, "accuracy")
         n, repetition = block.sizes[1], block.first + 1
-        train = training_rows(unit.draws(snapshot.rows), n, repetition)
+        train = training_rows(unit.draws(snapshot), n, repetition)
         model = fit_cell(learner, snapshot, unit, train, n, repetition)
         answers = answer_cell(learner, model, snapshot, every)
         right = Predictions.of(answers, np.ones(len(every), int), snapshot.classes)
@@ -131,7 +131,7 @@ def test_random_cells_are_those_of_a_build_in_any_company(ids):
         stored = learner.block(snapshot, Block(unit, unit.sizes, first, first + 2), (split,))[split]
         i, j = rng.integers(2, size=2)
         n, repetition = unit.sizes[i], first + int(j)
-        test = unit.draws(snapshot.rows).test(n, repetition)
+        test = unit.draws(snapshot).test(n, repetition)
         for name in METRICS:  # tuned: each has a model of its own
             only_test = bool(rng.integers(2))
             kernel_answers = answers_of(

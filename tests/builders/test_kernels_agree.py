@@ -105,7 +105,7 @@ def compare(comparison, snapshot, count, repetitions):
 
 
 def compare_cells(comparison, snapshot, learner, block, found):
-    draws = {split: block.unit.with_split(split).draws(snapshot.rows) for split in found}
+    draws = {split: block.unit.with_split(split).draws(snapshot) for split in found}
     shared = next(iter(draws.values()))
     for i, n in enumerate(block.sizes):
         for j, r in enumerate(block.repetitions):

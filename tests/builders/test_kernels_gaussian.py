@@ -31,7 +31,17 @@ def task_of(snapshot, name):
     y = snapshot.y.astype(np.int64)
     X = np.array(registry.get(name).features(snapshot))
     return Task(
-        0, np.uint64(0), np.uint64(0), 0, 1, none, np.arange(len(y)), X, y, snapshot.classes
+        0,
+        np.uint64(0),
+        np.uint64(0),
+        0,
+        1,
+        none,
+        np.arange(len(y)),
+        X,
+        y,
+        snapshot.classes,
+        np.zeros((2, 0), np.int64),
     )
 
 

@@ -44,6 +44,9 @@ from lcdb_builders.learners import registry
 from tests.support.snapshots import generated
 from tests.support.tuned import compare_tuned, tuned_unit
 
+# Workspace of stratified draws, of which there is none here.
+QUOTA = np.zeros((2, 0), np.int64)
+
 NNC = registry.get("NNC")
 
 
@@ -101,7 +104,7 @@ def test_carried_lists_are_within_their_limit():
     snapshot = generated("integers")
     columns = all_columns(snapshot.X, snapshot.y, snapshot.classes)
     rows = np.arange(snapshot.rows)
-    task = Task(ADDITIVE, 5, 6, 0, 1, np.array([60]), rows, snapshot.X, snapshot.y, 3)
+    task = Task(ADDITIVE, 5, 6, 0, 1, np.array([60]), rows, snapshot.X, snapshot.y, 3, QUOTA)
     table = table_of(task, columns)
     taken = table.distance.nbytes + 50 * len(rows) * (8 + table.near.itemsize)
     for most, kept in ((np.inf, 50), (taken, 50), (taken - 1, 0)):
@@ -126,7 +129,7 @@ def test_lists_of_more_rows_than_uint16_counts_are_walked():
     rng = np.random.default_rng(8)
     X, y = rng.normal(size=(70_003, 1)), np.arange(70_003) % 2
     pool = np.arange(70_000)
-    task = Task(ADDITIVE, 5, 6, 0, 1, np.array([69_000]), pool, X, y, 2)
+    task = Task(ADDITIVE, 5, 6, 0, 1, np.array([69_000]), pool, X, y, 2, QUOTA)
     columns = constant_columns(X, y, 2, [np.arange(70_000, 70_003)])
     tuning, values = Tuning(7, 8, np.array([5.0]), 0), np.full((1, 1, 1, 5), np.nan)
     none = np.empty((0, 0, 0), np.int8)
@@ -168,7 +171,7 @@ def test_threads_share_tables(monkeypatch):
 
 def _rows_of_table(rows):
     X, y = np.zeros((rows, 1)), np.arange(rows) % 2
-    task = Task(RANDOM, 5, 6, 0, 1, np.array([3]), np.arange(rows), X, y, 2)
+    task = Task(RANDOM, 5, 6, 0, 1, np.array([3]), np.arange(rows), X, y, 2, QUOTA)
     snapshot = SimpleNamespace(sha256=str(rows))
     return learner_module._table(snapshot, task, all_columns(X, y, 2))
 
@@ -206,7 +209,7 @@ def test_rows_drawn_many_times(rows, neighbors):
     y[:3] = range(3)
     sizes = np.array([10, 90, 400])
     pool = np.repeat(np.arange(rows), 400 // rows + 1)
-    task = Task(BOOTSTRAP, 5, 6, 0, 3, sizes, pool, X, y, 3)
+    task = Task(BOOTSTRAP, 5, 6, 0, 3, sizes, pool, X, y, 3, QUOTA)
     columns = constant_columns(X, y, 3, [np.arange(rows, 60)])
     studied = constant_columns(X, y, 3, [np.arange(rows)])
     tuning = Tuning(7, 8, np.array([float(neighbors)]), 0)
@@ -232,7 +235,7 @@ def test_lists_label_as_distances_do(classes, sampling, values):
     rng = np.random.default_rng([classes, sampling, values])
     X, y = rng.integers(values, size=(400, 3)).astype(float), rng.integers(classes, size=400)
     sizes, pool = np.array([1, 2, 9, 33, 120, 256, 257, 300]), rng.permutation(400)[:300]
-    task = Task(sampling, 5, 6, 0, 5, sizes, np.sort(pool), X, y, classes)
+    task = Task(sampling, 5, 6, 0, 5, sizes, np.sort(pool), X, y, classes, QUOTA)
     rest = np.setdiff1d(np.arange(400), pool)
     for columns in (constant_columns(X, y, classes, [rest, pool]), all_columns(X, y, classes)):
         table = table_of(task, columns)

@@ -72,7 +72,7 @@ def compare_with_reference(learner, snapshot, block, stored):
 def compare_solutions(learner, snapshot, block, stored):
     """All digits but the last few: order and labels are certain but where those decide."""
     unit = block.unit
-    draws = unit.draws(snapshot.rows)
+    draws = unit.draws(snapshot)
     for (i, n), r in product(enumerate(block.sizes), block.repetitions):
         model = fit_cell(learner, snapshot, unit, training_rows(draws, n, r), n, r)
         answers = answer_cell(learner, model, snapshot, draws.test(n, r))
@@ -120,7 +120,7 @@ def test_a_cell_of_real_rows_is_the_same_alone_and_in_the_reference(name, tuning
 
 
 def fitted_to(snapshot, unit, n, r):
-    draws = unit.draws(snapshot.rows)
+    draws = unit.draws(snapshot)
     return draws.train(n, r), draws.test(n, r)
 
 

@@ -32,7 +32,7 @@ def test_held_out_rows(kind, sampling, split):
     task, columns = task_of(snapshot, block), columns_of(snapshot, block, [split])
     tuning = tuning_of(block)
     parted = kernels.hold_out_of(task, columns, tuning)
-    draws = block.unit.draws(snapshot.rows)
+    draws = block.unit.draws(snapshot)
     flags = set()
     for n in sizes:
         for r in block.repetitions:

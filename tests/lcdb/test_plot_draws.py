@@ -5,7 +5,9 @@ import pytest
 
 import lcdb
 from lcdb.plot.draws import _drawn
-from lcdb.schema import SAMPLINGS
+from lcdb.schema import SAMPLING_ROWS
+
+SAMPLINGS = [row.name for row in SAMPLING_ROWS.values() if row.is_default]
 
 
 @pytest.fixture(autouse=True)

@@ -73,7 +73,7 @@ def cells(learner, snapshot, block, splits=None):
     columns = columns_of(snapshot, block, splits)
     decisions = np.full((*block.shape, snapshot.classes, len(columns.rows)), np.nan)
     values = learner.values(snapshot, block, splits, decisions)
-    draws = {split: block.with_split(split).unit.draws(snapshot.rows) for split in splits}
+    draws = {split: block.with_split(split).unit.draws(snapshot) for split in splits}
     own = columns.varying and block.unit.sampling == "additive" and learner.name != "GSVC"
     for j, r in enumerate(block.repetitions):
         rows = _own_columns(task, snapshot.y, r) if own else columns.rows

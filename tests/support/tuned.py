@@ -104,7 +104,7 @@ def compare_tuned(
 
 def validated(learner, snapshot, unit, rule, n, r):
     """Reference scores of the grid on held-out rows and how far they may be off; None if none."""
-    shared = unit.draws(snapshot.rows)
+    shared = unit.draws(snapshot)
     fit, held = validation_rows(shared, unit, n, r)
     if len(set(snapshot.y[fit].tolist())) < 2 or not len(held):
         return None
@@ -154,12 +154,12 @@ def _compare_cell(learner, snapshot, unit, cell, n, r) -> Compared:
 def _compare_scores(learner, snapshot, unit, rule, cell, n, r) -> None:
     chosen = {name: int(next(iter(cell.values()))[f"choice_{name}"]) for name in METRICS}
     chosen["n_clipped"] = chosen["cross_entropy"]
-    rows = training_rows(unit.draws(snapshot.rows), n, r)
+    rows = training_rows(unit.draws(snapshot), n, r)
     for index in set(chosen.values()):
         params = {**unit.parameters, rule.parameter: rule.grid[index]}
         estimator = fit_cell(learner, snapshot, unit, rows, n, r, params)
         for split, scores in cell.items():
-            test = unit.with_split(split).draws(snapshot.rows).test(n, r)
+            test = unit.with_split(split).draws(snapshot).test(n, r)
             answers = answer_cell(learner, estimator, snapshot, test)
             slack = allowed(answers, learner.score_tolerance(params))
             for name in (name for name in chosen if chosen[name] == index):

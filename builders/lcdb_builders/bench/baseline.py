@@ -126,7 +126,7 @@ def _cell_seconds(
     learner: Learner, name: str, unit: Unit, snapshot: Snapshot, n: int
 ) -> tuple[float, float] | None:
     """Return seconds of a cell in the lean and in the usual way; None if it cannot be fitted."""
-    draws = unit.draws(snapshot.rows)
+    draws = unit.draws(snapshot)
     best: list[tuple[float, float, float]] = []
     for repetition in range(TRIES):
         rows, test = draws.train(n, repetition), draws.test(n, repetition)

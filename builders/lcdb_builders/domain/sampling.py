@@ -6,15 +6,17 @@ neighbours go to the row drawn first), a test set in file order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from lcdb.schema import SAMPLINGS, SPLITS
 from lcdb_builders.domain.streams import StreamKey, stream_key
 from lcdb_builders.kernels.core.rng import bootstrap_into, permute_head
 
-__all__ = ["Draws", "largest_size"]
+__all__ = ["Draws", "class_counts", "largest_size"]
 
 
 def largest_size(rows: int) -> int:
@@ -41,9 +43,11 @@ class Draws:
     seed
         The plan's master seed.
     sampling
-        ``"additive"``, ``"random"`` or ``"bootstrap"``.
+        One of `lcdb.schema.SAMPLINGS`.
     split
-        ``"fixed"``, ``"varying"`` or ``"pool"``.
+        One of `lcdb.schema.SPLITS`.
+    y
+        (N,) classes of the rows, which ``"stratified"`` needs.
 
     Examples
     --------
@@ -58,6 +62,16 @@ class Draws:
     seed: int
     sampling: str
     split: str
+    y: np.ndarray | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.sampling not in _TRAIN or self.split not in _TEST:
+            where = f"sampling {self.sampling!r}, split {self.split!r}"
+            msg = f"{where}; expected one of {SAMPLINGS} and one of {SPLITS}"
+            raise ValueError(msg)
+        if self.sampling == "stratified" and (self.y is None or len(self.y) != self.rows):
+            msg = f"stratified draws need the classes of all {self.rows} rows"
+            raise ValueError(msg)
 
     @property
     def training_split(self) -> str:
@@ -92,20 +106,89 @@ class Draws:
         if not 1 <= n <= largest_size(self.rows):
             msg = f"n is {n}; expected 1 to {largest_size(self.rows)} (0.7 of {self.rows} rows)"
             raise ValueError(msg)
-        if self.sampling == "bootstrap":
-            picks = np.empty(n, np.int64)
-            bootstrap_into(*self.key, n, repetition, 0, len(self.pool), picks)
-            return self.pool[picks]
-        # Additive shares one permutation along n: its stream has 0 in the place of n.
-        along = 0 if self.sampling == "additive" else n
-        drawn = self.pool.copy()
-        permute_head(*self.key, along, repetition, 0, drawn, n)
-        return drawn[:n]
+        return _TRAIN[self.sampling](self, n, repetition)
 
     def test(self, n: int, repetition: int) -> np.ndarray:
         """Return the test rows of a cell in file order."""
-        if self.split != "varying":
-            return self.fixed_test
-        left = np.ones(self.rows, bool)
-        left[self.train(n, repetition)] = False
-        return np.flatnonzero(left)
+        return _TEST[self.split](self, n, repetition)
+
+
+def class_counts(n: int, available: np.ndarray) -> np.ndarray:
+    """Divide n rows among classes in proportion to the rows that there are of each.
+
+    Each class gets the whole part of its share; rows that are left go to the largest remainders,
+    ties to the lowest class.
+
+    Examples
+    --------
+    >>> class_counts(7, np.array([50, 50, 50])), class_counts(3, np.array([1, 98, 1]))
+    (array([3, 2, 2]), array([0, 3, 0]))
+    """
+    shares = n * np.asarray(available, np.int64)
+    counts, remainders = np.divmod(shares, int(np.sum(available)))
+    first = np.argsort(-remainders, kind="stable")[: n - counts.sum()]
+    counts[first] += 1
+    return counts
+
+
+def _additive(draws: Draws, n: int, repetition: int) -> np.ndarray:
+    """Return the head of one permutation: its stream has 0 in the place of n."""
+    return _permuted(draws, draws.pool, 0, repetition, 0)[:n]
+
+
+def _random(draws: Draws, n: int, repetition: int) -> np.ndarray:
+    return _permuted(draws, draws.pool, n, repetition, 0)[:n]
+
+
+def _bootstrap(draws: Draws, n: int, repetition: int) -> np.ndarray:
+    picks = np.empty(n, np.int64)
+    bootstrap_into(*draws.key, n, repetition, 0, len(draws.pool), picks)
+    return draws.pool[picks]
+
+
+def _stratified(draws: Draws, n: int, repetition: int) -> np.ndarray:
+    """Take the first rows of each class in one order of all rows, then shuffle what was taken."""
+    assert draws.y is not None
+    order = _permuted(draws, draws.pool, n, repetition, 0)
+    classes = draws.y[order]
+    wanted = class_counts(n, np.bincount(classes))
+    rows = [order[classes == c][:count] for c, count in enumerate(wanted)]
+    taken = np.isin(order, np.concatenate(rows))
+    return _permuted(draws, order[taken], n, repetition, 1)
+
+
+def _permuted(draws: Draws, rows: np.ndarray, n: int, repetition: int, lane: int) -> np.ndarray:
+    values = rows.copy()
+    permute_head(*draws.key, n, repetition, lane, values, len(values))
+    return values
+
+
+def _rows_left(draws: Draws, n: int, repetition: int) -> np.ndarray:
+    left = np.ones(draws.rows, bool)
+    left[draws.train(n, repetition)] = False
+    return np.flatnonzero(left)
+
+
+def _constant(draws: Draws, n: int, repetition: int) -> np.ndarray:
+    return draws.fixed_test
+
+
+#: How each sampling draws the n rows of a cell, in drawn order.
+_TRAIN: dict[str, Callable[[Draws, int, int], np.ndarray]] = {
+    "additive": _additive,
+    "random": _random,
+    "bootstrap": _bootstrap,
+    "stratified": _stratified,
+}
+#: What the rows of a test set are, by split.
+_TEST: dict[str, Callable[[Draws, int, int], np.ndarray]] = {
+    "fixed": _constant,
+    "varying": _rows_left,
+    "pool": _constant,
+}
+if tuple(_TRAIN) != SAMPLINGS or tuple(_TEST) != SPLITS:
+    msg = (
+        f"lcdb.schema has samplings {SAMPLINGS} and splits {SPLITS}; "
+        f"{__name__} draws {tuple(_TRAIN)} and {tuple(_TEST)}"
+    )
+    raise AssertionError(msg)

@@ -28,6 +28,7 @@ from lcdb.schema import (
 
 if TYPE_CHECKING:
     from lcdb_builders.domain.sampling import Draws
+    from lcdb_builders.domain.snapshot import Snapshot
 
 __all__ = ["DRAWS", "Block", "Stored", "Unit", "canonical_json", "digest"]
 
@@ -236,12 +237,13 @@ class Unit:
         """Return which cells were computed: these variables are never -1 where they were."""
         return values["n_test" if self.is_draws else "n_clipped"] >= 0
 
-    def draws(self, rows: int) -> Draws:
-        """Return the training and test sets of the unit, for a snapshot of so many rows."""
+    def draws(self, snapshot: Snapshot) -> Draws:
+        """Return the training and test sets of the unit in its snapshot."""
         # Only who draws waits for the compiler of the kernels to be imported.
         from lcdb_builders.domain.sampling import Draws
 
-        return Draws(rows, self.dataset_sha256, self.seed, self.sampling, self.split)
+        where = (self.dataset_sha256, self.seed, self.sampling, self.split)
+        return Draws(snapshot.rows, *where, y=snapshot.y)
 
     @property
     def is_draws(self) -> bool:

@@ -15,6 +15,7 @@ from lcdb_builders.domain.snapshot import Snapshot
 from lcdb_builders.domain.unit import Block
 from lcdb_builders.kernels.core.cell import ACCURACY, CELL, CLIPPED, MAXIMISED, WIDTH
 from lcdb_builders.kernels.core.holdout import Tuned, Tuning, untuned
+from lcdb_builders.kernels.core.sets import SAMPLINGS as KERNEL_SAMPLINGS
 from lcdb_builders.kernels.core.sets import Columns, Task, all_columns, constant_columns
 from lcdb_builders.learners.base import Scores
 from lcdb_builders.learners.builtin import BuiltinLearner
@@ -54,11 +55,17 @@ def _check_cell() -> None:
 
 
 _check_cell()
+if KERNEL_SAMPLINGS != SAMPLINGS:
+    msg = (
+        f"kernels draw {KERNEL_SAMPLINGS}; lcdb.schema.SAMPLINGS expects {SAMPLINGS}: change "
+        "lcdb_builders.kernels.core.sets with the schema"
+    )
+    raise AssertionError(msg)
 
 
 def task_of(snapshot: Snapshot, block: Block, X: np.ndarray | None = None) -> Task:
     """Return the training sets of a block, as kernels draw them; `X` stands in for its features."""
-    draws: Draws = block.unit.draws(snapshot.rows)
+    draws: Draws = block.unit.draws(snapshot)
     key0, key1 = draws.key
     return Task(
         sampling=SAMPLINGS.index(block.unit.sampling),
@@ -71,6 +78,7 @@ def task_of(snapshot: Snapshot, block: Block, X: np.ndarray | None = None) -> Ta
         X=np.array(snapshot.X if X is None else X, order="C"),
         y=np.array(snapshot.y),
         classes=snapshot.classes,
+        quota=np.zeros((2, snapshot.classes), np.int64),
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from lcdb.errors import LCDBError
+from lcdb.schema import SAMPLINGS
 from lcdb_builders.domain.sampling import largest_size
 from lcdb_builders.domain.unit import DRAWS, Unit
 from lcdb_builders.learners import registry
@@ -113,11 +114,18 @@ def term_values(
 
 
 def _test_rows(rows: int, n: np.ndarray, sampling: str, split: str) -> np.ndarray:
+    """Return the expected number of test rows at each size."""
     m = largest_size(rows)
-    if split == "varying":
-        drawn = rows * (1 - 1 / rows) ** n if sampling == "bootstrap" else rows - n
-        return np.asarray(drawn)
-    return np.full(len(n), rows - m if split == "fixed" else m, float)
+    if split == "fixed":
+        return np.full(len(n), rows - m, float)
+    if split == "pool":
+        return np.full(len(n), m, float)
+    if split == "varying" and sampling == "bootstrap":
+        return np.asarray(rows * (1 - 1 / rows) ** n)
+    if split == "varying" and sampling in SAMPLINGS:
+        return np.asarray(rows - n)
+    msg = f"no test rows are known of sampling {sampling!r} and split {split!r}"
+    raise ValueError(msg)
 
 
 def cell_seconds(unit: Unit, dataset: Subject, timing: Timing | None = None) -> np.ndarray:

@@ -27,6 +27,10 @@ __all__ = [
 ]
 
 
+#: Samplings of a plan that names none.
+_DEFAULT_SAMPLINGS = tuple(row.name for row in schema.SAMPLING_ROWS.values() if row.is_default)
+
+
 @dataclass(frozen=True)
 class DatasetSpec:
     """One dataset of a plan: an OpenML id, or a local file under a name of its own.
@@ -274,7 +278,7 @@ def _plan(content: Mapping[str, Any], name: str, folder: Path) -> Plan:
         title=content.get("title", name),
         datasets=_datasets(content["datasets"]),
         learners=_learners(content["learners"]),
-        samplings=labels("samplings", schema.SAMPLINGS, schema.SAMPLINGS),
+        samplings=labels("samplings", _DEFAULT_SAMPLINGS, schema.SAMPLINGS),
         splits=labels("splits", ("fixed", "varying"), schema.SPLITS),
         tunings=labels("tunings", ("default",), schema.TUNINGS),
         tuned=_tuned(content),
@@ -294,7 +298,7 @@ def _tuned(content: Mapping[str, Any]) -> Mapping[str, Any]:
         msg = 'tuned is there, but tunings has no "tuned"; expected both or none'
         raise PlanError(msg)
     for sampling in rules.get("samplings", ()):
-        if sampling not in content.get("samplings", schema.SAMPLINGS):
+        if sampling not in content.get("samplings", _DEFAULT_SAMPLINGS):
             msg = (
                 f"tuned.samplings has {sampling!r}, which samplings has not; expected some of them"
             )

@@ -173,7 +173,7 @@ class ByKernel:
 
     @cached_property
     def _draws(self) -> Draws:
-        return self.unit.draws(self.snapshot.rows)
+        return self.unit.draws(self.snapshot)
 
     def _by_estimator(self) -> ByEstimator:
         return ByEstimator(
@@ -297,5 +297,5 @@ class ByEstimator:
         if self.splits is not None:
             train, test = self.splits[repetition]
             return train[:n], test
-        draws: Draws = self.unit.draws(self.snapshot.rows)
+        draws: Draws = self.unit.draws(self.snapshot)
         return training_rows(draws, n, repetition), draws.test(n, repetition)

@@ -90,7 +90,7 @@ class Refits:
     @cached_property
     def draws(self) -> Draws:
         """Training and test rows of all cells."""
-        return self.unit.draws(self.snapshot.rows)
+        return self.unit.draws(self.snapshot)
 
     def asked(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows that are asked about, and how often each counts."""

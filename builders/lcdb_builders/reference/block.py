@@ -32,7 +32,7 @@ CellValues = dict[str, dict[str, float]]
 
 def draws_by_split(snapshot: Snapshot, block: Block, splits: Sequence[str]) -> dict[str, Draws]:
     """Return training and test sets by split; all splits must train on the same rows."""
-    by_split = {split: block.unit.with_split(split).draws(snapshot.rows) for split in splits}
+    by_split = {split: block.unit.with_split(split).draws(snapshot) for split in splits}
     if len({draws.training_split for draws in by_split.values()}) != 1:
         msg = f"splits are {tuple(splits)}; expected one, or fixed and pool, which share every fit"
         raise ValueError(msg)

@@ -251,7 +251,7 @@ class Replayer:
         self._check_place(key, unit, n, repetition)
         learner = registry.for_unit(unit, allow_import=self.allow_import, root=self.root)
         snapshot = self.snapshot(key, unit)
-        draws = unit.draws(snapshot.rows)
+        draws = unit.draws(snapshot)
         rows, test = training_rows(draws, n, repetition), draws.test(n, repetition)
         models: dict[str, Any] = {}
         answers: dict[str, Answers] = {}
@@ -346,7 +346,7 @@ def _models(
         model = fit_cell(learner, snapshot, unit, rows, n, repetition)
         return dict.fromkeys(METRICS, model)
     rule = TuningRule.of(unit)
-    chosen = choices(learner, snapshot, unit, unit.draws(snapshot.rows), n, repetition)
+    chosen = choices(learner, snapshot, unit, unit.draws(snapshot), n, repetition)
     fitted: dict[int, Any] = {}
     for index, _ in chosen.values():
         if index not in fitted:

@@ -25,6 +25,8 @@ __all__ = [
     "ADDITIVE",
     "BOOTSTRAP",
     "RANDOM",
+    "SAMPLINGS",
+    "STRATIFIED",
     "Columns",
     "Task",
     "all_columns",
@@ -35,15 +37,19 @@ __all__ = [
     "group",
     "left_out",
     "regroup",
+    "take_in_proportion",
     "weigh",
 ]
 
-ADDITIVE, RANDOM, BOOTSTRAP = 0, 1, 2
+#: Samplings in the order of their codes: `lcdb_builders.learners.batch` compares them with the
+#: schema's when it is imported.
+SAMPLINGS = ("additive", "random", "bootstrap", "stratified")
+ADDITIVE, RANDOM, BOOTSTRAP, STRATIFIED = range(4)
 
 #: The cells of a block: `sampling`, stream key `key0`, `key1`, repetitions `first`..`stop` - 1,
 #: ascending `sizes`; and what they are drawn from: `pool` (rows in file order), `X` (N, d),
-#: `y` (N,), number of `classes`.
-Task = namedtuple("Task", "sampling key0 key1 first stop sizes pool X y classes")
+#: `y` (N,), number of `classes`. `quota` (2, K) is workspace of stratified draws.
+Task = namedtuple("Task", "sampling key0 key1 first stop sizes pool X y classes quota")
 
 #: Where the cells are scored: columns `XT` (d, columns) of snapshot rows `rows` (columns,), test
 #: sets `lo`, `hi` (sets, K), and whether the test set is what the cell's training set leaves.
@@ -105,8 +111,59 @@ def draw(task, n, repetition, rows):
         rows[i] = task.pool[i]
     if task.sampling == ADDITIVE:
         permute_head(key0, key1, 0, repetition, 0, rows, len(rows))
-    else:
+    elif task.sampling == RANDOM:
         permute_head(key0, key1, n, repetition, 0, rows, n)
+    elif task.sampling == STRATIFIED:
+        permute_head(key0, key1, n, repetition, 0, rows, len(rows))
+        take_in_proportion(task.y, n, rows, task.quota[0], task.quota[1])
+        permute_head(key0, key1, n, repetition, 1, rows[:n], n)
+    else:
+        raise ValueError("no sampling has this code")  # noqa: EM101
+
+
+@kernel(borrow=True)
+def take_in_proportion(y, n, rows, wanted, remainder):
+    """Move n rows to the head, in their order: of each class as many as are in proportion.
+
+    Each class has the whole part of its share; what is left goes to the largest remainders, ties
+    to the lowest class.
+
+    Parameters
+    ----------
+    y
+        (N,) classes of rows.
+    n
+        How many rows are taken.
+    rows
+        Rows that are taken from; ``rows[:n]`` are those that were taken.
+    wanted, remainder
+        (K,) workspaces.
+    """
+    size, classes = len(rows), len(wanted)
+    for c in range(classes):
+        wanted[c] = 0
+    for i in range(size):
+        wanted[y[rows[i]]] += 1
+    left = n
+    for c in range(classes):
+        share = n * wanted[c]
+        wanted[c] = share // size
+        remainder[c] = share % size
+        left -= wanted[c]
+    for _ in range(left):
+        largest = 0
+        for c in range(1, classes):
+            if remainder[c] > remainder[largest]:
+                largest = c
+        wanted[largest] += 1
+        remainder[largest] = -1
+    count = 0
+    for i in range(size):
+        c = y[rows[i]]
+        if wanted[c] > 0:
+            wanted[c] -= 1
+            rows[count] = rows[i]
+            count += 1
 
 
 @kernel(borrow=True)
