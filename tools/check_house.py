@@ -223,7 +223,7 @@ def writes_files(call: ast.Call, name: str) -> bool:
     if name in WRITING_FUNCTIONS:
         return True
     if method in WRITING_METHODS and isinstance(call.func, ast.Attribute):
-        return True
+        return method != "rename" or bool(call.args)  # xarray's renames labels by keyword
     values = [*call.args, *(keyword.value for keyword in call.keywords)]
     texts = [v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)]
     modes = [text for text in texts if re.fullmatch(r"[rwax]b?\+?b?", text)]
