@@ -412,7 +412,7 @@ def test_learning_curves_take_mappings_lists_datasets_and_summaries():
         with pytest.raises(LabelError, match=r"no metric 'acuracy'\. Did you mean 'accuracy'"):
             plot.learning_curves(whole, metric="acuracy")
         with pytest.raises(LabelError, match="several labels of split"):
-            plot.learning_curves(db.select("iris", **labels))
+            plot.learning_curves(db.select("iris", split=["fixed", "varying"], **labels))
         with pytest.raises(LabelError, match="nothing to draw"):
             plot.learning_curves({})
     with lcdb.reference() as db:
