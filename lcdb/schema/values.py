@@ -31,7 +31,7 @@ def curve_sizes(dataset: xr.Dataset) -> dict[tuple[str, ...], np.ndarray]:
     >>> with lcdb.tutorial() as db:
     ...     masks = curve_sizes(db["iris"])
     >>> masks["LDC", "additive", "fixed", "default"].shape
-    (105,)
+    (15,)
     """
     sizes = dataset["n"].values
     masks: dict[tuple[str, ...], np.ndarray] = {}

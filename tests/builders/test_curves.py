@@ -78,7 +78,7 @@ def test_all_learners_see_the_rows_of_the_oracle(sampling, splits):
     for n in sizes:
         for r in range(stop):
             for split in splits:
-                where = (150, SEED, snapshot.sha256, sampling, split, n, r)
+                where = (150, SEED, snapshot.sha256, sampling, split, n, r, snapshot.y.tolist())
                 train, test = oracle.cell(*where)
                 tested.append(snapshot.X[test].tolist())
             together = [row for row in dict.fromkeys(train) for _ in range(train.count(row))]
@@ -172,7 +172,7 @@ def test_draws_are_counted(sampling, splits):
         }
         for i, n in enumerate(SIZES):
             for j, r in enumerate((4, 5, 6)):
-                where = (150, SEED, snapshot.sha256, sampling, split, n, r)
+                where = (150, SEED, snapshot.sha256, sampling, split, n, r, snapshot.y.tolist())
                 train, test = oracle.cell(*where)
                 assert found[split]["n_test"][i, j] == len(test)
                 assert found[split]["n_classes_train"][i, j] == len(set(snapshot.y[train].tolist()))

@@ -18,7 +18,7 @@ def tell(monkeypatch):
     def said(counts, source="workers to come to the scheduler at tcp://one:1"):
         clock, stream = [100.0], io.StringIO()
         pool = SimpleNamespace(place="there", source=source, threads=lambda: counts[0])
-        engine = Engine(pool, *[None] * 4, Lines(stream), None, None)
+        engine = Engine(pool, *[None] * 4, Lines(stream, interval=1e9), None, None)
         monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
         while counts:
             engine._room()

@@ -154,8 +154,8 @@ def test_classes_go_in_as_0_to_k_and_labels_come_back(tmp_path):
     table = {"estimator": "mine.py:Mine"}
     _, unit, scores = block_of(table, sizes=(2, 3, 9, 60), folder=tmp_path)
     assert np.isfinite(scores["accuracy"]).all()
-    draws = unit.draws(150)
     iris = bundled("61")
+    draws = unit.draws(iris)
     for i, n in enumerate((2, 3, 9, 60)):
         for r in range(6):
             train, test = draws.train(n, r), draws.test(n, r)
@@ -210,7 +210,7 @@ def test_a_curve_with_failed_cells_is_partial_with_counts_by_reason(tmp_path):
     more = lcdb_builders.build(plan, tmp_path, workers=1, repetitions=8)
     assert more.cubes["61"].statuses["61-KNN-random-varying-default"] == "partial"
     [knn] = [c for c in overview(tmp_path).curves if c.unit.learner == "KNN"]
-    draws, y = knn.unit.draws(150), bundled("61").y  # one class needs no neighbours
+    draws, y = knn.unit.draws(bundled("61")), bundled("61").y  # one class needs no neighbours
     mixed = [(n, r) for n in (2, 3) for r in range(8) if len(set(y[draws.train(n, r)])) > 1]
     assert knn.reason.startswith(f"{len(mixed)} cells at n = 2 to 3")
     n, r = mixed[-1]

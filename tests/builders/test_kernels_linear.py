@@ -158,5 +158,5 @@ def test_additive_order_is_that_of_the_draws():
     block = block_of(LREG(), snapshot, "additive", "varying", [5])
     order = np.empty(len(y), np.int64)
     draw(task_of(snapshot, block), 0, 0, order)
-    assert (order[:5] == block.unit.draws(len(y)).train(5, 0)).all()
+    assert (order[:5] == block.unit.draws(snapshot).train(5, 0)).all()
     assert (np.sort(order) == np.arange(len(y))).all()

@@ -123,7 +123,7 @@ def test_a_replay_holds_rows_model_and_scores(database):
     with lcdb.open(database) as db:
         cell = lcdb.replay(db, "iris", "LDC", "bootstrap", "varying", 40, 2)
         stored = float(db.curve(61, "LDC", sampling="bootstrap", split="varying").sel(n=40)[2])
-    draws = cell.unit.draws(150)
+    draws = cell.unit.draws(cell.snapshot)
     assert sorted(cell.train_rows) == sorted(draws.train(40, 2))
     assert (cell.test_rows == draws.test(40, 2)).all()
     y = cell.snapshot.y[cell.test_rows]
@@ -255,7 +255,7 @@ def test_nothing_complete_to_recompute(tmp_path):
 def test_the_command(database, capsys):
     command = ["replay", str(database), "iris", "NNC", "--sampling", "random"]
     assert main([*command, "-n", "10", "-r", "2"]) == 0
-    assert "Replay of 61/NNC/random/fixed/default at n = 10" in capsys.readouterr().out
+    assert "Replay of 61/NNC/random/varying/default at n = 10" in capsys.readouterr().out
     assert main([*command, "-n", "10", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["agrees"]

@@ -129,7 +129,7 @@ def test_timestamps_agree_with_exact_arithmetic(name):
     unit = unit_of(name, table, "random", "fixed", "default", (9, 25))
     block = Block(unit, (9, 25), 0, counts(1, 10))
     found = learner.block(table, block, ("fixed",))["fixed"]
-    draws = unit.draws(60)
+    draws = unit.draws(table)
     for i, n in enumerate(block.sizes):
         for r in block.repetitions:
             train, test = draws.train(n, r), draws.test(n, r)

@@ -38,7 +38,7 @@ def test_every_choice_is_that_of_the_loop(name, kind):
             )
             block = Block(unit, sizes, 0, counts(1, 10))
             compared += compare_tuned(learner, snapshot, block, splits)
-    assert compared.cells == 6 * len(sizes) * counts(1, 10)
+    assert compared.cells == 2 * len(SAMPLINGS) * len(sizes) * counts(1, 10)
     assert compared.others == 0
 
 

@@ -72,7 +72,7 @@ def check(snapshot: Snapshot, name: str, tuning: str, sampling: str) -> None:
     )
     others = 0
     for (i, n), r in product(enumerate(sizes), block.repetitions):
-        rows, params = training_rows(unit.draws(N), n, r), dict(unit.parameters)
+        rows, params = training_rows(unit.draws(snapshot), n, r), dict(unit.parameters)
         if tuning == "tuned":
             for m, metric in enumerate(METRICS):
                 one, other = before.choices[i, r, m], after.choices[i, r, m]

@@ -113,7 +113,8 @@ def validation_rows(
     Examples
     --------
     >>> unit = Unit("61", "ab", 1, "LDC", "", "{}", "", "random", "fixed", "tuned", "", (50,))
-    >>> fit, held_out = validation_rows(unit.draws(150), unit, 50, 0)
+    >>> from lcdb_builders.sources.bundled import bundled
+    >>> fit, held_out = validation_rows(unit.draws(bundled("61")), unit, 50, 0)
     >>> len(fit), len(held_out), set(fit) & set(held_out)
     (40, 10, set())
     """
