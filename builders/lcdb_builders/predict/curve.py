@@ -151,7 +151,7 @@ def learning_curve(
     >>> X, y = load_iris(return_X_y=True)
     >>> curve = lcdb.learning_curve("LDC", X, y, sizes=[5, 20, 100], repetitions=50)
     >>> curve.accuracy.mean("repetition").values.round(2)
-    array([0.71, 0.95, 0.98])
+    array([0.7 , 0.95, 0.98])
     >>> tree = lcdb.learning_curve(DecisionTreeClassifier(), X, y, sizes=[20], repetitions=5,
     ...                            metrics=["accuracy", "mcc"], rows=["test", "train"])
     >>> float(tree.train_mcc.min())
