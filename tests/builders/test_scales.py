@@ -101,9 +101,22 @@ def test_beyond_there_are_right_numbers_or_none(name, scale):
 
 def test_features_too_far_apart_are_refused_with_the_reason():
     X, y = data()
+    apart = X.copy()
+    apart[:30, 1] *= 1e-300
     for name in ("NMC", "LDC", "QDC", "NNC"):
         with pytest.raises((CellError, ValueError), match="squares of features do not fit"):
+            cells(name, apart, y, "default")
+    for name in ("NMC", "NNC"):
+        with pytest.raises((CellError, ValueError), match="squares of features do not fit"):
             cells(name, X * [1e300, 1.0, 1e-300], y, "default")
+
+
+@pytest.mark.parametrize("name", ["LDC", "QDC"])
+@pytest.mark.parametrize("tuning", ["default", "tuned"])
+def test_each_feature_may_have_a_unit_of_its_own(name, tuning):
+    X, y = data()
+    found = cells(name, X * [2.0**1000, 1.0, 2.0**-1000], y, tuning)
+    assert_same(found, cells(name, X, y, tuning), exact=False)
 
 
 @pytest.mark.parametrize("name", ["NMC", "LDC", "QDC"])
