@@ -18,13 +18,15 @@ def tell(monkeypatch):
     def said(counts, source="workers to come to the scheduler at tcp://one:1"):
         clock, stream = [100.0], io.StringIO()
         pool = SimpleNamespace(place="there", source=source, threads=lambda: counts[0])
-        engine = Engine(pool, *[None] * 4, Lines(stream, interval=1e9), None, None)
+        lines = Lines(stream, interval=1e9)
+        lines.begin(cost=1.0, cells=1)
+        engine = Engine(pool, *[None] * 4, lines, None, None)
         monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
         while counts:
             engine._room()
             counts.pop(0)
             clock[0] += 1.5
-        return stream.getvalue().splitlines()
+        return stream.getvalue().splitlines()[1:]
 
     return said
 

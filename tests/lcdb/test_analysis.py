@@ -231,8 +231,8 @@ def test_the_bad_end_of_a_loss_is_its_upper_quantile():
         np.tile(np.linspace(0, 1, 101), (2, 1)), {"n": [1, 2]}, ("n", "repetition"),
         attrs={"direction": "minimize"},
     )  # fmt: skip
-    assert np.isnan(analysis.sample_size_for(loss, 0.94))
-    assert analysis.sample_size_for(loss, 0.96) == 1
+    assert np.isnan(analysis.sample_size_for(loss, 0.94, quantile=0.05))
+    assert analysis.sample_size_for(loss, 0.96, quantile=0.05) == 1
 
 
 def test_what_lacks_a_dim_is_told_so(scores):

@@ -230,7 +230,7 @@ def test_parts_of_the_experiment_are_pairs_within_a_task():
         returns = db["pendulum"]["mean_return"].isel(trial=slice(0, 20)).load()
     moons = accuracy.sel(task="moons")
     pair = (moons.sel(learner="RF", mode="random"), moons.sel(learner="kNN", mode="tuned"))
-    assert cvar_difference(*pair, 0.5, resamples=5).attrs["trials"] == 2000
+    assert cvar_difference(*pair, 0.5, resamples=5).attrs["trials"] == 300  # tuned ones
     circles = accuracy.sel(task="circles", learner="kNN", mode="random")
     with pytest.raises(ValueError, match="no trial with the same data"):
         cvar_difference(pair[0], circles, 0.5)

@@ -59,7 +59,8 @@ def of_own_data(learner, X, y, metric, seed=0, splits=None, **options):
     split = options.get("split", "varying") if splits is None else splits
     options = {**options, "split": split, "seed": seed, "repetitions": 3, "workers": 1}
     curve = lcdb.learning_curve(learner, X, y, sizes=SIZES, metrics=[metric], **options)
-    draws = Draws(len(y), sha256, seed, options.get("sampling", "random"), str(split))
+    drawn = split if splits is None else "varying"
+    draws = Draws(len(y), sha256, seed, options.get("sampling", "random"), drawn)
     given = None if splits is None else list(splits.split(X, y))
 
     def rows(n, r):
@@ -265,7 +266,7 @@ def test_unpaired_statistics_are_scipys(curves):
 
 def test_all_pairs_along_a_dim_without_pairs(curves):
     with lcdb.tutorial() as db:
-        draws = db.select("iris", learner="LDC", split="varying", tuning="default")[61]
+        draws = db.select("iris", learner="LDC", sampling=None, split="varying")[61]
         draws = draws.sel(n=[10, 40]).load()
     with pytest.raises(LabelError, match="sampling differs: additive and random"):
         analysis.compare(draws, dim="sampling")

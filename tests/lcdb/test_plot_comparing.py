@@ -106,8 +106,8 @@ def test_choices_by_early_sizes_are_points(shipped):
     ax.figure.canvas.draw()
     with pytest.raises(ArgumentError, match="the result is of 'shape'; expected one of halving"):
         plot.early_choices(analysis.shape(scores))
-    several = shipped.select("iris", tuning="default", split="varying")[61]
-    with pytest.raises(LabelError, match="has the dim sampling; select one"):
+    several = shipped.select("iris", sampling=None, split="varying")[61]
+    with pytest.raises(LabelError, match="has the dim sampling, tuning; select one"):
         plot.early_choices(halving(several))
     with pytest.raises(ArgumentError, match="there is no result"):
         plot.early_choices()

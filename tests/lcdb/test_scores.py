@@ -66,7 +66,8 @@ def test_the_plain_file_stays_as_it_is_and_gives_the_count(shipped):
     cube = shipped["iris"]
     assert cube["accuracy"].dtype == np.float32
     with xr.open_dataset(shipped.headers[61].path, engine="h5netcdf") as plain:
-        xr.testing.assert_equal(plain["accuracy"], cube["accuracy"])
+        built = plain["accuracy"].sel(n=cube["n"])
+        xr.testing.assert_equal(built, cube["accuracy"].reset_coords("draws", drop=True))
     counts = (cube["accuracy"].astype(float) * cube["n_test"]).round()
     curve = shipped.curve("iris", "QDC", split="varying").dropna("n")
     here = counts.sel(learner="QDC", sampling="random", split="varying", tuning="default")
@@ -99,8 +100,8 @@ def test_a_share_may_be_compared_with_what_one_types(shipped):
 def test_they_are_read_when_they_are_used_and_can_be_sent_to_another_process(shipped):
     exact = exact_scores(shipped["iris"], "accuracy")
     assert not exact.variable._in_memory
-    points = {"n": xr.DataArray([4, 19], dims="q"), "repetition": xr.DataArray([7, 0], dims="q")}
-    steps = {"n": slice(104, None, -20), "repetition": [5, 3], "learner": 2, "split": [1, 0]}
+    points = {"n": xr.DataArray([4, 14], dims="q"), "repetition": xr.DataArray([7, 0], dims="q")}
+    steps = {"n": slice(14, None, -3), "repetition": [5, 3], "learner": 2, "split": [1, 0]}
     for where in (points, steps, {"sampling": [2, 0], "split": 1}, {"n": []}):
         part = exact.isel(where)
         assert not exact.variable._in_memory

@@ -15,7 +15,6 @@ from lcdb_builders.storage.contents import Contents
 from lcdb_builders.storage.repair import verify
 
 import lcdb
-from lcdb.schema import SAMPLINGS
 from lcdb.shipped import crossing
 from tests.oracles.sampling import cell
 from tests.support.counts import counts
