@@ -339,7 +339,7 @@ def best(
     >>> with lcdb.tutorial() as db:
     ...     labels = dict(sampling="random", split="varying", tuning="default")
     ...     table = lcdb.analysis.best(db.select(**labels), n=20)
-    >>> table[["name", "n", "by", "first", "settled"]].values.tolist()[2]
+    >>> table[["name", "n", "by", "first", "settled"]].values.tolist()[0]
     ['iris', 20, 'mean', 'LDC', True]
     """
     import pandas as pd

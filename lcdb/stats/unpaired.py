@@ -76,7 +76,7 @@ def welch_mean(x: np.ndarray, y: np.ndarray, confidence: float = 0.95) -> WelchM
     --------
     >>> result = welch_mean(np.array([0.9, 0.8, 0.7]), np.array([0.5, 0.6]))
     >>> round(float(result.mean), 3), round(float(result.p), 3)
-    (0.25, 0.039)
+    (0.25, 0.049)
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
     (n, a, of_a), (m, b, of_b) = _moments(x), _moments(y)
@@ -109,7 +109,7 @@ def mann_whitney(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> round(float(mann_whitney(np.arange(9.0), np.arange(9.0) + 4)), 3)
-    0.034
+    0.015
     """
     return _mann_whitney(x, y)[0]
 

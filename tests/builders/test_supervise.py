@@ -20,6 +20,8 @@ from lcdb_builders.run.supervise import Child, Outcome
 from lcdb_builders.run.tasks import block_to_json
 from lcdb_builders.storage.blocks import Blocks
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def root(tmp_path):
@@ -165,11 +167,7 @@ def test_a_child_is_single_threaded_and_prints_nothing(child):
 OWNER = """
 import json, sys
 from lcdb_builders.processes import child_environment
-from lcdb_builders.run import pool as pool_module
-from lcdb_builders.run.pool import LocalPool
-from lcdb_builders.run.supervise import Child, Outcome
-
-pytestmark = pytest.mark.process
+from lcdb_builders.run.supervise import Child
 
 child = Child()
 print(child.run("ready", {}).result, flush=True)

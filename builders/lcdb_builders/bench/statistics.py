@@ -144,7 +144,7 @@ def read_all(root: str) -> dict[str, float]:
     >>> import lcdb.shipped
     >>> with lcdb.tutorial() as db:
     ...     timed = read_all(str(db.path))
-    >>> timed["cells"] > 10_000, timed["raw_mb"] > 1
+    >>> timed["cells"] > 1_000, timed["raw_mb"] > 1
     (True, True)
     """
     import lcdb
