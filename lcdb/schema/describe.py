@@ -174,7 +174,7 @@ def _whole_or_built_sizes(dataset: xr.Dataset) -> bool:
         return True
     runs = [run for curve in json.loads(dataset.attrs["plan"])["curves"] for run in curve["sizes"]]
     planned = {n for first, last, step in runs for n in range(first, last + 1, step)}
-    return _some_sizes(dataset) and planned.issuperset(dataset["n"].values.tolist())
+    return dataset["n"].values.tolist() == sorted(planned)
 
 
 def _some_sizes(dataset: xr.Dataset) -> bool:

@@ -327,7 +327,7 @@ def test_on_the_machine_of_a_build_every_bit_counts(tmp_path):
 
 def test_numbers_of_other_machines_may_differ_as_implementations_do(tmp_path):
     elsewhere = {**environment(), "cpu": "another"}
-    where = {"sampling": "random", "workers": 1}
+    where = {"sampling": "random", "split": "fixed", "workers": 1}
     with lcdb.open(build(tmp_path / "bits", ONE, change=up, where=elsewhere)) as other:
         with pytest.warns(RecomputedWarning, match=r"LDC.* another type of machine"):
             said = other.predictions("iris", "LDC", n=10, repetitions=[1, 0], **where)

@@ -399,7 +399,8 @@ def stepped(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stepped")
     (folder / "cubes").mkdir()
     snapshot = snapshot_of("61", "iris", 60)
-    units = toy_units(snapshot, ("LDC", "QDC"), tunings=("default", "tuned"), sizes=(2, 5, 12, 40))
+    draws = {"samplings": ("random",), "splits": ("varying",), "tunings": ("default", "tuned")}
+    units = toy_units(snapshot, ("LDC", "QDC"), **draws, sizes=(2, 5, 12, 40))
     few = [
         replace(unit, sizes=(5, 40)) if unit.learner == "QDC" and unit.tuning == "default" else unit
         for unit in units
@@ -416,7 +417,7 @@ def test_curves_have_the_sizes_that_were_built(stepped):
         tuned = db.curve("iris", "QDC", tuning="tuned")
         assert tuned["n"].values.tolist() == [12, 40] and tuned.notnull().all()
         assert tuned["fraction"].values.tolist() == [12 / 42, 1.0 * 40 / 42]
-        both = db.select("iris", tuning="default", sampling="additive", split="fixed")[61]
+        both = db.select("iris", tuning="default")[61]
         assert both["n"].values.tolist() == [2, 5, 12, 40]
         missing = both.isnull().all("repetition").sel(learner="QDC")
         assert missing.values.tolist() == [True, False, True, False]

@@ -166,7 +166,8 @@ def test_help_names_the_databases_that_ship(command, capsys):
         main([command, "--help"])
     told = " ".join(capsys.readouterr().out.split())
     names = SHIPPED.partition(": ")[2].split(", ")
-    assert SHIPPED in told and {Path(shipped.named(name)).name for name in names} == set(names)
+    shown = SHIPPED.replace(" experiments,", "") if command == "explore" else SHIPPED
+    assert shown in told and {Path(shipped.named(name)).name for name in names} == set(names)
     opened = {name for name in shipped.__all__ if name not in ("named", "opening")}
     assert set(names) == opened
 
