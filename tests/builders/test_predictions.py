@@ -378,7 +378,7 @@ def test_a_dataset_that_is_nowhere_is_told_by_its_file(tmp_path):
     own = replace(bundled("61"), id="flowers")
     root = build(tmp_path / "own", ONE, snapshot=own)
     index_database(root)
-    where = {"n": 10, "sampling": "random", "workers": 1}
+    where = {"n": 10, "sampling": "random", "split": "fixed", "workers": 1}
     shutil.move(root / "snapshots", tmp_path / "aside")
     with (
         serving(root) as served,
