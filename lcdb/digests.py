@@ -125,6 +125,8 @@ def built_sizes(
             raise ValueError(msg)
         if unit["learner"] == "draws":
             continue
+        if any(unit[dim] not in names for dim, names in labels.items()):
+            continue  # a label was edited: the table has nothing of this curve
         where = tuple(names.index(unit[dim]) for dim, names in labels.items())
         if digests[where]:
             built[str(unit["sizes"])] = sizes

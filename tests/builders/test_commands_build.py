@@ -59,7 +59,7 @@ def test_build_a_part_of_a_plan(capsys, plan, tmp_path):
     assert "2 blocks computed" in err and "cubes/61.nc written" in err
     with lcdb.open(root) as db:
         assert len(db) == 1
-        assert int(db.curve("iris", "LDC", sampling="random").notnull().sum()) == 2 * 3
+        assert int(db.curve("iris", "LDC", split="fixed").notnull().sum()) == 2 * 3
 
 
 # -- status ----------------------------------------------------------------------------------------

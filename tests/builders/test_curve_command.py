@@ -72,6 +72,8 @@ def test_a_table_says_how_many_repetitions_each_learner_has():
     assert table(scores.sel(learner=["LDC"])).splitlines()[0].endswith("of 200 repetitions)")
 
 
+@pytest.mark.server
+@pytest.mark.process
 def test_a_budget_that_is_too_short_for_all_draws_nothing_and_says_so(wine, capsys, monkeypatch):
     monkeypatch.setattr(spending, "deadline_of", lambda budget: {"1s": 0.0}[budget])
     command = "curve wine.csv --target kind --learner sklearn.naive_bayes.GaussianNB --budget 1s"
@@ -87,6 +89,7 @@ def test_a_budget_that_is_too_short_for_all_draws_nothing_and_says_so(wine, caps
     assert not (wine / "wine-curve.svg").exists()
 
 
+@pytest.mark.server
 @pytest.mark.process  # under a budget all is computed in processes
 @pytest.mark.slow
 def test_every_option_reaches_the_curve(wine, capsys):

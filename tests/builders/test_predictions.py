@@ -273,6 +273,7 @@ def test_of_two_classes_half_the_brier_score_counts():
     assert np.flatnonzero(np.isnan(hard)).tolist() == [5]
 
 
+@pytest.mark.process
 @pytest.mark.full
 def test_other_processes_find_the_same(db, monkeypatch, capsys):
     monkeypatch.setattr(spending, "_ALONE", 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import http.client
 import json
@@ -333,20 +334,25 @@ def test_the_files_of_the_page_are_distributed():
 @pytest.mark.server
 def test_the_server_sends_ranges_and_serves_who_has_its_token_alone():
     cube = IRIS.read_bytes()
-    with exploring(TUTORIAL, sizes="10") as address:
+    with contextlib.ExitStack() as stack, exploring(TUTORIAL, sizes="10") as address:
+
+        def opened(request):
+            return stack.enter_context(contextlib.closing(urlopen(request)))
+
         url, token = address.split("?token=")
-        first = urlopen(address)
+        first = opened(address)
         assert b"<title>" in first.read()
         name, _, rest = first.headers["Set-Cookie"].partition("=")
         assert rest == f"{token}; Path=/; HttpOnly; SameSite=Strict"
         cookie = {"Cookie": f"other=1; {name}={token}"}
 
         def ask(path, **headers):
-            return urlopen(Request(f"{url}{path}", headers={**cookie, **headers}))
+            return opened(Request(f"{url}{path}", headers={**cookie, **headers}))
 
         def refused(path, headers):
             with pytest.raises(HTTPError) as error:
-                urlopen(Request(f"{url}{path}", headers=headers))
+                opened(Request(f"{url}{path}", headers=headers))
+            error.value.close()
             return error.value.code
 
         # Another user of the machine has the port, and neither the address nor the cookie.
@@ -357,9 +363,9 @@ def test_the_server_sends_ranges_and_serves_who_has_its_token_alone():
         answer = ask("cubes/61.nc", Range="bytes=10-19")
         assert answer.status == 206 and answer.read() == cube[10:20]
         assert answer.headers["Content-Range"] == f"bytes 10-19/{len(cube)}"
-        index = json.load(urlopen(f"{url}cubes/61.nc.index.json?token={token}"))
+        index = json.load(opened(f"{url}cubes/61.nc.index.json?token={token}"))
         assert index["kind"] == "lcdb cube index"
-        assert urlopen(Request(address, method="HEAD")).read() == b""
+        assert opened(Request(address, method="HEAD")).read() == b""
         assert ask("style.css").headers["Content-Type"] == "text/css"
         for path, code in (("nothing", 404), ("../pyproject.toml", 404), ("%2e%2e/x", 404)):
             assert refused(path, cookie) == code
