@@ -116,7 +116,8 @@ def samplings(found: Evidence) -> str:
     """Return in sentences what Table C.11 says, and what it owes to rounding."""
     some = _of_c11(found)
     rates = some.pivot_table("every_rate", "learner", "sampling")
-    if set(SAMPLINGS) - set(rates.columns):
+    drawn = [name for name in SAMPLINGS if name in rates.columns]
+    if len(drawn) < 2:
         return ""
     spread = rates.max(axis=1) - rates.min(axis=1)
     least = rates.idxmin(axis=1)
@@ -126,10 +127,10 @@ def samplings(found: Evidence) -> str:
     said = (
         f"How training sets are drawn moves the rate of accuracy of {which} learners by "
         f"{number(spread.min())} to {number(spread[most])} points, the most for {most}: "
-        f"{listed(number(rates.loc[most, s]) for s in SAMPLINGS)} % ({listed(SAMPLINGS)}; Table "
+        f"{listed(number(rates.loc[most, s]) for s in drawn)} % ({listed(drawn)}; Table "
         f"C.11, at every n). {_least(least)} By D'Agostino's test, which steps of the scores "
         f"hardly move, the rates of {most} at every n are "
-        f"{listed(number(other[s]) for s in SAMPLINGS)} %"
+        f"{listed(number(other[s]) for s in drawn)} %"
     )
     if least[most] == "bootstrap" and other.idxmin() != "bootstrap":
         said += (
