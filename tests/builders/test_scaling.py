@@ -307,7 +307,7 @@ def test_a_database_of_version_1_is_read_and_goes_on_growing(tmp_path):
         before = db.curve("iris", "NMC", sampling="random", tuning="tuned").load()
         assert np.isfinite(before.sel(n=20)).all()
     plan = tomllib.loads((VERSION_1 / "plan.toml").read_text())
-    with pytest.raises(PlanError, match="61-LDC.*implementation is 'kernel-3' in the plan"):
+    with pytest.raises(PlanError, match=r"61-LDC.*implementation is 'kernel-3' in the plan"):
         lcdb_builders.build(plan, root, learners=["NMC"], workers=1, offline=True)
     plan["learners"].remove("LDC")  # whose curves stay as they are
     same = lcdb_builders.build(plan, root, learners=["NMC"], workers=1, offline=True)

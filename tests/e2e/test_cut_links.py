@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,8 @@ pytestmark = [
     pytest.mark.server,
     pytest.mark.slow,
     pytest.mark.full,
+    # Takes a quiet machine and a quarter of an hour.
+    pytest.mark.skipif("LCDB_TEST_CLUSTER" not in os.environ, reason="set LCDB_TEST_CLUSTER=1"),
 ]
 
 # Cells wait for a file on the machine of the workers alone.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import http.client
+import os
 import re
 import signal
 import subprocess
@@ -24,6 +25,8 @@ pytestmark = [
     pytest.mark.server,
     pytest.mark.slow,
     pytest.mark.full,
+    # Takes a quiet machine and a quarter of an hour.
+    pytest.mark.skipif("LCDB_TEST_CLUSTER" not in os.environ, reason="set LCDB_TEST_CLUSTER=1"),
     pytest.mark.skipif(bool(support.why_not()), reason=support.why_not()),
 ]
 
