@@ -193,7 +193,8 @@ METRICS: dict[str, Metric] = {
     )
 }
 
-#: What cubes say of licence, authors and citation; earlier versions wrote none of it.
+#: What cubes say of licence, authors and citation; those of a user's own rows only cite,
+#: and earlier versions wrote none of it.
 CREDITS: dict[str, str] = {
     "license": "CC-BY-4.0",
     "creator_name": "The lcdb developers",

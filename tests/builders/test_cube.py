@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -25,6 +26,7 @@ from lcdb.errors import PlanError
 from lcdb.schema import (
     ATTRIBUTES,
     CHOICE_FLAGS,
+    CREDITS,
     DIMS,
     METRICS,
     STATUSES,
@@ -201,3 +203,13 @@ def test_units_that_cannot_share_a_cube_are_refused_by_key():
     )
     with pytest.raises(PlanError, match="params"):
         Contents.of(SNAPSHOT, [*units, *[u for u in changed if u.learner != DRAWS]], R)
+
+
+def test_a_licence_is_given_for_public_rows_alone(tmp_path):
+    """Whose rows they are decides what others may do with what comes of them."""
+    own = toy_snapshot()
+    public = replace(own, origin={**own.origin, "openml_id": 61})
+    for snapshot, names in ((own, {"references"}), (public, set(CREDITS))):
+        write_cube(tmp_path / "cube.nc", snapshot, toy_units(snapshot), 2)
+        with h5py.File(tmp_path / "cube.nc") as file:
+            assert set(CREDITS) & set(file.attrs) == names

@@ -254,7 +254,7 @@ class Contents:
         return {
             "Conventions": "CF-1.11",
             "title": f"{_titled(self.units[0].scaling)}: {facts['dataset_name']}{origin}",
-            **CREDITS,
+            **_credits(facts),
             "cube_kind": CUBE_KIND,
             "format_version": FORMAT_VERSION,
             "package_version": __version__,
@@ -272,6 +272,13 @@ class Contents:
         shared = {**plan, "dataset": cube_key(facts["dataset_id"], plan.get("scaling", "none"))}
         units = [unit for curve in plan["curves"] for unit in _units_of(curve, shared)]
         return cls.make(facts, units, plan["repetitions"])
+
+
+def _credits(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return licence, authors and citation; for rows of the user's own only what to cite."""
+    if "openml_id" in facts:
+        return dict(CREDITS)
+    return {"references": CREDITS["references"]}
 
 
 def _titled(scaling: str) -> str:
