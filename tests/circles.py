@@ -39,7 +39,8 @@ class Watch:
     def __init__(self) -> None:
         self.done: dict[str, str] = {}
         self.fixtures: list[pytest.FixtureDef[Any]] = []
-        self.by_fixture: dict[str, dict[str, str]] = collections.defaultdict(dict)
+        # By the definition: fixtures of several files have one name.
+        self.by_fixture: dict[int, dict[str, str]] = collections.defaultdict(dict)
         sys.addaudithook(self._note)
         self._watch_forks()
 
@@ -65,7 +66,7 @@ class Watch:
     def _add(self, marker: str, detail: str) -> None:
         self.done.setdefault(marker, detail)
         for fixture in self.fixtures:
-            self.by_fixture[fixture.argname].setdefault(marker, f"fixture {fixture.argname}")
+            self.by_fixture[id(fixture)].setdefault(marker, f"fixture {fixture.argname}")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
@@ -87,8 +88,9 @@ class Watch:
         """Fail a test that did what none of its markers says."""
         result = yield
         done = dict(self.done)
-        for name in getattr(item, "fixturenames", ()):
-            done = {**self.by_fixture.get(name, {}), **done}
+        for definitions in item._fixtureinfo.name2fixturedefs.values():  # type: ignore[attr-defined]
+            for definition in definitions:
+                done = {**self.by_fixture.get(id(definition), {}), **done}
         missing = {m: d for m, d in done.items() if not any(item.iter_markers(m))}
         if missing:
             words = ", ".join(f"@pytest.mark.{m} ({d})" for m, d in sorted(missing.items()))

@@ -210,7 +210,7 @@ if __name__ == "__main__":
     cells = json.loads(run("verify", db, "--recompute", "8", "--json"))["recomputed"]
     with lcdb.open(db) as database:
         cube = database[61]
-        both = [cube[name].sel(sampling="additive", split="fixed").values.ravel().tolist()
+        both = [cube[name].sel(sampling="random", split="varying").values.ravel().tolist()
                 for name in ("accuracy", "mistakes")]
         choices = cube.choice_mistakes.values.max()
     print(json.dumps([cells, both, int(choices)]))

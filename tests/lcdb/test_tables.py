@@ -556,6 +556,8 @@ def test_what_nobody_published_stands_beside_what_explains_it():
     both = (Row("a", "auc", 1.0, 2.0, beside={"W": 1.0}), Row("b", "auc", None, None))
     few = Table("x", "y", both, digits=0).few()
     assert few == (["published", "ours", "difference"], {"auc": [["a", "1", "2", "1"]]})
+    titles, by_metric = Table("x", "y", both, digits=0).few(["W"])
+    assert titles[-1] == "W" and by_metric["auc"] == [["a", "1", "2", "1", "1"]]
 
 
 def test_a_database_of_experiments_has_tables_without_numbers(capsys):
