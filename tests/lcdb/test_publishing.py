@@ -176,8 +176,9 @@ def test_a_host_without_folders_has_the_whole_database(tutorial, tmp_path, capsy
     assert all(path.is_file() for path in flat.iterdir())
     listed = [Path(line).name for line in capsys.readouterr().out.splitlines() if str(flat) in line]
     assert sorted(listed) == names
-    publish(source, URL, tmp_path / "again", flat=True)
-    assert sorted(path.name for path in (tmp_path / "again").iterdir()) == names
+    again = publish(source, URL, tmp_path / "again", flat=True)
+    assert sorted(path.name for path in again.files) == names
+    assert all(path.is_file() for path in again.files)
     sums = (flat / "SHA256SUMS").read_text().splitlines()
     assert {line.split("  ")[1]: line.split("  ")[0] for line in sums} == {
         name: sha256(flat / name) for name in names if name != "SHA256SUMS"
