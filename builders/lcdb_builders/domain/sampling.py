@@ -133,11 +133,11 @@ def class_counts(n: int, available: np.ndarray) -> np.ndarray:
 
 def _additive(draws: Draws, n: int, repetition: int) -> np.ndarray:
     """Return the head of one permutation: its stream has 0 in the place of n."""
-    return _permuted(draws, draws.pool, 0, repetition, 0)[:n]
+    return _shuffled_head(draws, draws.pool, n, (0, repetition, 0))
 
 
 def _random(draws: Draws, n: int, repetition: int) -> np.ndarray:
-    return _permuted(draws, draws.pool, n, repetition, 0)[:n]
+    return _shuffled_head(draws, draws.pool, n, (n, repetition, 0))
 
 
 def _bootstrap(draws: Draws, n: int, repetition: int) -> np.ndarray:
@@ -149,18 +149,21 @@ def _bootstrap(draws: Draws, n: int, repetition: int) -> np.ndarray:
 def _stratified(draws: Draws, n: int, repetition: int) -> np.ndarray:
     """Take the first rows of each class in one order of all rows, then shuffle what was taken."""
     assert draws.y is not None
-    order = _permuted(draws, draws.pool, n, repetition, 0)
+    order = _shuffled_head(draws, draws.pool, len(draws.pool), (n, repetition, 0))
     classes = draws.y[order]
     wanted = class_counts(n, np.bincount(classes))
     rows = [order[classes == c][:count] for c, count in enumerate(wanted)]
     taken = np.isin(order, np.concatenate(rows))
-    return _permuted(draws, order[taken], n, repetition, 1)
+    return _shuffled_head(draws, order[taken], n, (n, repetition, 1))
 
 
-def _permuted(draws: Draws, rows: np.ndarray, n: int, repetition: int, lane: int) -> np.ndarray:
+def _shuffled_head(
+    draws: Draws, rows: np.ndarray, head: int, stream: tuple[int, int, int]
+) -> np.ndarray:
+    """Return the head of rows in the random order of a stream (n, repetition, lane)."""
     values = rows.copy()
-    permute_head(*draws.key, n, repetition, lane, values, len(values))
-    return values
+    permute_head(*draws.key, *stream, values, head)
+    return values[:head]
 
 
 def _rows_left(draws: Draws, n: int, repetition: int) -> np.ndarray:

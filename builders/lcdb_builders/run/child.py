@@ -27,7 +27,7 @@ from lcdb.errors import (
 from lcdb_builders.compiling.folders import CacheRefusedError
 from lcdb_builders.run.tasks import PREPARE, TASKS
 
-__all__ = ["main"]
+__all__ = ["answer", "main"]
 
 PR_SET_PDEATHSIG = 1
 # What no other block would escape either: the build ends, and the block has not failed.
@@ -51,7 +51,8 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _answer(request: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Do a task; return its result, or why there is none, as an `Outcome` has it."""
     try:
         return {"status": "complete", "result": TASKS[request["task"]](**request["arguments"])}
     except SURROUNDINGS as error:
@@ -107,9 +108,9 @@ def main(parent: int) -> None:
         if request["timeout"] is not None:
             # A thread in C: it needs no GIL, says where the task hangs, and ends the process.
             faulthandler.dump_traceback_later(request["timeout"], exit=True)
-        answer = _answer(request)
+        reply = answer(request)
         faulthandler.cancel_dump_traceback_later()
-        answers.write(json.dumps(answer) + "\n")
+        answers.write(json.dumps(reply) + "\n")
         answers.flush()
 
 

@@ -254,9 +254,8 @@ class Engine:
         """Let the jobs of a family go ahead, whatever became of compiling it."""
         learners = self.compilation.learners(family)
         outcome = self.pool.outcome(future)
-        if (
-            outcome is not None and outcome.status != "stopped"
-        ):  # by somebody who shares the workers
+        # Another build that shares the workers may have stopped it.
+        if outcome is not None and outcome.status != "stopped":
             self.progress.tell(Compiled(learners, outcome.seconds, outcome.reason).line)
         self.progress.advance(compile_seconds(family), 0)
         self._waiting = deque(self.compilation.finish(family, self._waiting))

@@ -13,9 +13,9 @@ from typing import Any
 
 from lcdb_builders.domain.part import AnyUnit
 from lcdb_builders.domain.snapshot import Snapshot
+from lcdb_builders.run.child import answer
 from lcdb_builders.run.engine import raise_outcome
 from lcdb_builders.run.supervise import Child, Outcome
-from lcdb_builders.run.tasks import TASKS
 from lcdb_builders.storage.naming import describe
 from lcdb_builders.storage.packed import Cube
 from lcdb_builders.storage.parts import Target
@@ -25,7 +25,7 @@ __all__ = ["Packer"]
 
 def _pack_here(task: str, arguments: Mapping[str, Any]) -> Outcome:
     """Do a task in this process: starting another takes longer than finding nothing to pack."""
-    return Outcome("complete", result=TASKS[task](**arguments))
+    return Outcome(**answer({"task": task, "arguments": arguments}))
 
 
 class Packer:

@@ -221,7 +221,7 @@ def _timed_out(timeout: float | None, printed: str) -> str:
     place = ""
     for thread in printed.split("hread 0x"):
         calls = [line.strip() for line in thread.splitlines() if line.startswith("  File ")]
-        if any(call.endswith(" in _answer") for call in calls):
+        if any(call.endswith(" in answer") for call in calls):
             place = f"; it was in {calls[0]}"
     return f"no result within {timeout:g} s{place}"
 
