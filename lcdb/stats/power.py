@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = [
     "power_of_t",
     "repetitions_for",
     "repetitions_of_moments",
+    "studies_of",
 ]
 
 #: By name: the p-values of rows of differences, and a number with the sign of each result.
@@ -80,18 +82,40 @@ def power_of_studies(
     >>> bool(power.found[0] < 0.3), bool(power.found[1] > 0.99)
     (True, True)
     """
-    d = np.asarray(d, float)
-    d = d[~np.isnan(d)]
-    p_of, sign_of = PAIRED_TESTS[test]
+    return studies_of((d,), PAIRED_TESTS[test], repetitions, studies, seed, alpha)
+
+
+def studies_of(
+    samples: Sequence[np.ndarray],
+    test: tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]],
+    repetitions: np.ndarray,
+    studies: int,
+    seed: int,
+    alpha: float,
+) -> Power:
+    """Return how often studies of one sample of differences, or of two samples, are significant.
+
+    Parameters
+    ----------
+    samples
+        What studies draw from, each with replacement; NaN are left out.
+    test
+        The p-values of rows of samples, and numbers with the signs of their results.
+    repetitions, studies, seed, alpha
+        As of `power_of_studies`.
+    """
+    p_of, sign_of = test
+    whole = [np.asarray(z, float)[~np.isnan(z)] for z in samples]
     found, wrong = np.full((2, len(repetitions)), np.nan)
-    right = np.sign(sign_of(d[None])[0]) if len(d) >= 2 else 0.0
+    enough = min(map(len, whole)) >= 2
+    right = np.sign(sign_of(*(z[None] for z in whole))[0]) if enough else 0.0
     if right == 0:
         return Power(found, wrong)
     for i, count in enumerate(repetitions):
         rng = np.random.default_rng([seed, int(count)])
-        samples = d[rng.integers(0, len(d), (studies, int(count)))]
-        significant = p_of(samples) <= alpha
-        sign = np.sign(sign_of(samples))
+        drawn = [z[rng.integers(0, len(z), (studies, int(count)))] for z in whole]
+        significant = p_of(*drawn) <= alpha
+        sign = np.sign(sign_of(*drawn))
         found[i] = np.mean(significant & (sign == right))
         wrong[i] = np.mean(significant & (sign == -right))
     return Power(found, wrong)

@@ -13,7 +13,7 @@ from scipy.stats import mannwhitneyu, norm, rankdata
 from scipy.stats import t as student
 
 from lcdb.stats.paired import Superiority
-from lcdb.stats.power import Power
+from lcdb.stats.power import Power, studies_of
 from lcdb.stats.quantiles import (
     QuantileDifferences,
     bootstrap_counts,
@@ -214,9 +214,14 @@ def unpaired_quantile_differences(
     return result
 
 
+def _difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return differences of means, 0 where they differ by rounding."""
+    return np.round(x.mean(axis=-1) - y.mean(axis=-1), 12)
+
+
 #: By name: the p-values of rows of two samples, and a number with the sign of each result.
 UNPAIRED_TESTS = {
-    "t": (lambda x, y: welch_mean(x, y).p, lambda x, y: x.mean(axis=-1) - y.mean(axis=-1)),
+    "t": (lambda x, y: welch_mean(x, y).p, _difference),
     "wilcoxon": (mann_whitney, lambda x, y: _mann_whitney(x, y)[1]),
 }
 
@@ -252,18 +257,4 @@ def power_of_unpaired_studies(
     >>> bool(power.found[0] < 0.3), bool(power.found[1] > 0.99)
     (True, True)
     """
-    one, other = (np.asarray(z, float)[~np.isnan(z)] for z in (x, y))
-    p_of, sign_of = UNPAIRED_TESTS[test]
-    found, wrong = np.full((2, len(repetitions)), np.nan)
-    enough = min(len(one), len(other)) >= 2
-    right = np.sign(np.round(sign_of(one[None], other[None])[0], 12)) if enough else 0.0
-    if right == 0:
-        return Power(found, wrong)
-    for i, count in enumerate(repetitions):
-        rng = np.random.default_rng([seed, int(count)])
-        a, b = (z[rng.integers(0, len(z), (studies, int(count)))] for z in (one, other))
-        significant = p_of(a, b) <= alpha
-        sign = np.sign(sign_of(a, b))
-        found[i] = np.mean(significant & (sign == right))
-        wrong[i] = np.mean(significant & (sign == -right))
-    return Power(found, wrong)
+    return studies_of((x, y), UNPAIRED_TESTS[test], repetitions, studies, seed, alpha)
