@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from lcdb.commands import SHIPPED
 from lcdb.errors import LabelError
+from lcdb.reporting.texts import counted
 from lcdb.schema import LEARNER_ROWS, SCALINGS
 from lcdb.tables import FORMATS, NAMES, VIEWS, Table, jordan2018, part, render, tables
 from lcdb.tables.rows import legends
@@ -93,7 +94,8 @@ def _extent(db: Database) -> str:
     learners = {name for header in headers for name in header.labels["learner"]}
     counts = sorted({header.repetitions for header in headers})
     repetitions = " to ".join(f"{count:,}" for count in dict.fromkeys([counts[0], counts[-1]]))
-    return f"{len(headers)} datasets, {len(learners)} learners, {repetitions} repetitions"
+    extent = counted(len(headers), "dataset"), counted(len(learners), "learner")
+    return f"{', '.join(extent)}, {repetitions} repetitions"
 
 
 _WIDTH = 80
