@@ -28,8 +28,8 @@ COSTLY = ("process", "server", "compiles", "browser", "slow")
 def _is_kept(command: list[str]) -> bool:
     """Return whether a process is one whose answer is kept: the next test would start none.
 
-    joblib counts cores and `platform` asks for the processor once; the reader probes a file that has
-    no manifest once.
+    joblib counts cores once, `platform` asks for the processor once, and the reader probes a file
+    that has no manifest once.
     """
     return command[0] in {"lscpu", "uname"} or any("lcdb.probe" in str(word) for word in command)
 
